@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Turning catalog CSV tables into records: one function a file of data/catalog and data/laws.
+//
+// Columns and units are those of data/README.md. Every function throws Error(data) at file:line:column for an unknown
+// column, a cell that is no number, a value out of range, or a name given twice in one file.
+//
+// Pitfall: a law's coefficients stand either plain (E, A, B) or as natural logarithms (log_E, log_A, log_B), as its
+// source printed them, so that no digit is lost; both or neither is an error.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "floplan/catalog/record_reader.hpp"
+#include "floplan/catalog/records.hpp"
+#include "floplan/core/csv.hpp"
+
+namespace floplan::catalog {
+
+namespace detail {
+
+// Calls read(reader) for each row and gathers what it returns; names must be unique within the file.
+template <class Read>
+auto read_rows(const CsvTable& table, std::vector<std::string> columns, Read read) {
+  RecordReader reader(table, std::move(columns));
+  std::vector<decltype(read(reader))> out;
+  for (const CsvRow row : table.rows()) {
+    reader.at(row);
+    auto record = read(reader);
+    if constexpr (requires { record.name; }) {
+      record.name = lower_case(reader.required_text("name"));
+      for (const auto& other : out) {
+        if (other.name == record.name)
+          throw reader.fail("name", "must be unique in the file, got \"" + record.name + "\" again");
+      }
+    }
+    out.push_back(std::move(record));
+  }
+  return out;
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline std::vector<Accelerator> read_accelerators(const CsvTable& table) {
+  return detail::read_rows(
+      table,
+      {"name", "aliases", "title", "vendor", "year", "bf16_dense_tflops", "fp8_dense_tflops", "fp4_dense_tflops",
+       "bf16_gemm_tflops_measured", "memory_gb", "memory_bandwidth_tbps", "scale_up_gbps", "scale_up_domain",
+       "network_gbps", "power_w", "power_term", "accelerators_per_node"},
+      [](const RecordReader& r) {
+        Accelerator a;
+        a.aliases = r.list("aliases");
+        a.title = r.text("title");
+        a.vendor = r.text("vendor");
+        a.year = r.positive("year");
+        a.bf16_dense = r.quantity<FlopPerSecond>("bf16_dense_tflops", 1e12);
+        a.fp8_dense = r.quantity<FlopPerSecond>("fp8_dense_tflops", 1e12);
+        a.fp4_dense = r.quantity<FlopPerSecond>("fp4_dense_tflops", 1e12);
+        a.bf16_gemm_measured = r.quantity<FlopPerSecond>("bf16_gemm_tflops_measured", 1e12);
+        a.memory = r.quantity<Bytes>("memory_gb", 1e9);
+        a.memory_bandwidth = r.quantity<BytesPerSecond>("memory_bandwidth_tbps", 1e12);
+        a.scale_up = r.quantity<BytesPerSecond>("scale_up_gbps", 1e9);
+        a.scale_up_domain = r.quantity<Count>("scale_up_domain");
+        a.network = r.quantity<BytesPerSecond>("network_gbps", 1e9);
+        a.power = r.quantity<Watts>("power_w");
+        a.power_term = r.text("power_term");
+        a.accelerators_per_node = r.quantity<Count>("accelerators_per_node");
+        a.provenance = r.provenance();
+        return a;
+      });
+}
+
+[[nodiscard]] inline std::vector<Model> read_models(const CsvTable& table) {
+  return detail::read_rows(
+      table,
+      {"name", "aliases", "title", "layers", "width", "heads", "kv_heads", "head_width", "ffn_width", "vocabulary",
+       "tied_embeddings", "sequence_length", "published_parameters", "training_tokens"},
+      [](const RecordReader& r) {
+        Model m;
+        m.aliases = r.list("aliases");
+        m.title = r.text("title");
+        m.shape.layers = r.required_integer("layers");
+        m.shape.width = r.required_integer("width");
+        m.shape.heads = r.required_integer("heads");
+        m.shape.kv_heads = r.required_integer("kv_heads");
+        m.shape.head_width = r.required_integer("head_width");
+        m.shape.ffn_width = r.required_integer("ffn_width");
+        m.shape.vocabulary = r.required_integer("vocabulary");
+        m.shape.tied_embeddings = r.yes_no("tied_embeddings");
+        m.sequence_length = r.quantity<Tokens>("sequence_length");
+        m.published_parameters = r.quantity<Parameters>("published_parameters");
+        m.training_tokens = r.quantity<Tokens>("training_tokens");
+        m.provenance = r.provenance();
+        try {
+          architecture::check(m.shape);
+        } catch (const Error& error) {
+          throw r.fail("name", std::string("must be a possible shape: ") + error.what());
+        }
+        return m;
+      });
+}
+
+[[nodiscard]] inline std::vector<Price> read_prices(const CsvTable& table) {
+  return detail::read_rows(table, {"name", "aliases", "accelerator", "kind", "usd_low", "usd_typical", "usd_high"},
+                           [](const RecordReader& r) {
+                             Price p;
+                             p.aliases = r.list("aliases");
+                             p.accelerator = lower_case(r.required_text("accelerator"));
+                             p.kind = r.text("kind");
+                             p.low = r.quantity<DollarsPerHour>("usd_low");
+                             p.typical = r.quantity<DollarsPerHour>("usd_typical");
+                             p.high = r.quantity<DollarsPerHour>("usd_high");
+                             p.provenance = r.provenance();
+                             if (!p.low && !p.typical && !p.high)
+                               throw r.fail("usd_typical", "must be given, or usd_low, or usd_high");
+                             return p;
+                           });
+}
+
+[[nodiscard]] inline std::vector<InterruptionWindow> read_interruption_windows(const CsvTable& table) {
+  return detail::read_rows(table,
+                           {"name", "aliases", "title", "accelerator", "accelerators", "accelerators_per_node", "days",
+                            "unexpected", "planned", "manual", "rate_per_node_day"},
+                           [](const RecordReader& r) {
+                             InterruptionWindow w;
+                             w.aliases = r.list("aliases");
+                             w.title = r.text("title");
+                             w.accelerator = lower_case(r.text("accelerator"));
+                             w.accelerators = r.quantity<Count>("accelerators");
+                             w.accelerators_per_node = r.quantity<Count>("accelerators_per_node");
+                             w.duration = r.quantity<Seconds>("days", seconds_per_day);
+                             w.unexpected = r.number("unexpected");
+                             w.planned = r.number("planned");
+                             w.manual = r.number("manual");
+                             w.rate_per_node_day = r.positive("rate_per_node_day");
+                             w.provenance = r.provenance();
+                             if (!w.rate_per_node_day && !(w.unexpected && w.accelerators && w.duration)) {
+                               throw r.fail("rate_per_node_day", "must be given, or unexpected, accelerators and days");
+                             }
+                             return w;
+                           });
+}
+
+[[nodiscard]] inline std::vector<InterruptionCategory> read_interruption_categories(const CsvTable& table) {
+  return detail::read_rows(table, {"window", "component", "category", "count", "printed_percent"},
+                           [](const RecordReader& r) {
+                             InterruptionCategory c;
+                             c.window = lower_case(r.required_text("window"));
+                             c.component = r.required_text("component");
+                             c.category = r.text("category");
+                             c.count = r.required_positive("count");
+                             c.printed_percent = r.number("printed_percent");
+                             c.provenance = r.provenance();
+                             return c;
+                           });
+}
+
+[[nodiscard]] inline std::vector<Run> read_runs(const CsvTable& table) {
+  return detail::read_rows(
+      table,
+      {"name", "aliases", "title", "model", "parameters", "active_parameters", "tokens", "accelerator", "accelerators",
+       "accelerator_hours", "wall_clock_days", "steady_tflops", "training_flop", "flop_convention", "hours_kind",
+       "unexpected_interruptions", "planned_interruptions", "energy_mwh", "co2e_tonnes"},
+      [](const RecordReader& r) {
+        Run run;
+        run.aliases = r.list("aliases");
+        run.title = r.text("title");
+        run.model = r.text("model");
+        run.parameters = r.quantity<Parameters>("parameters");
+        run.active_parameters = r.quantity<Parameters>("active_parameters");
+        run.tokens = r.quantity<Tokens>("tokens");
+        run.accelerator = r.text("accelerator");
+        run.accelerators = r.quantity<Count>("accelerators");
+        run.accelerator_hours = r.quantity<AcceleratorHours>("accelerator_hours");
+        run.wall_clock = r.quantity<Seconds>("wall_clock_days", seconds_per_day);
+        run.steady_rate = r.quantity<FlopPerSecond>("steady_tflops", 1e12);
+        run.training_flop = r.quantity<Flop>("training_flop");
+        run.flop_convention = r.text("flop_convention");
+        run.hours_kind = r.text("hours_kind");
+        run.unexpected_interruptions = r.number("unexpected_interruptions");
+        run.planned_interruptions = r.number("planned_interruptions");
+        run.energy = r.quantity<WattHours>("energy_mwh", 1e6);
+        run.co2e_tonnes = r.number("co2e_tonnes");
+        run.provenance = r.provenance();
+        return run;
+      });
+}
+
+[[nodiscard]] inline std::vector<Law> read_chinchilla_laws(const CsvTable& table) {
+  return detail::read_rows(
+      table,
+      {"name",
+       "aliases",
+       "title",
+       "E",
+       "A",
+       "B",
+       "log_E",
+       "log_A",
+       "log_B",
+       "alpha",
+       "beta",
+       "parameter_convention",
+       "flop_convention",
+       "loss_unit",
+       "rounding",
+       "parameters_low",
+       "parameters_high",
+       "tokens_low",
+       "tokens_high",
+       "flop_low",
+       "flop_high"},
+      [](const RecordReader& r) {
+        const auto plain_or_log = [&r](const char* plain, const char* log) {
+          const auto value = r.positive(plain);
+          const auto logarithm = r.number(log);
+          if (value.has_value() == logarithm.has_value())
+            throw r.fail(plain, std::string("must be given, or ") + log + ", and not both");
+          return value ? *value : std::exp(*logarithm);
+        };
+        Law law;
+        law.aliases = r.list("aliases");
+        law.title = r.text("title");
+        law.form = {plain_or_log("E", "log_E"), plain_or_log("A", "log_A"), plain_or_log("B", "log_B"),
+                    r.required_positive("alpha"), r.required_positive("beta")};
+        using law::FlopConvention;
+        using law::ParameterConvention;
+        law.parameter_convention = r.one_of<ParameterConvention>(
+            "parameter_convention", {{"total", ParameterConvention::total},
+                                     {"active", ParameterConvention::active},
+                                     {"non_embedding", ParameterConvention::non_embedding}});
+        law.flop_convention = r.one_of<FlopConvention>(
+            "flop_convention",
+            {{"6N", FlopConvention::six_n}, {"6N+causal", FlopConvention::causal}, {"6N+full", FlopConvention::full}});
+        law.loss_unit = r.required_text("loss_unit");
+        law.rounded = r.one_of<bool>("rounding", {{"full", false}, {"rounded", true}});
+        law.range = {r.positive("parameters_low"), r.positive("parameters_high"), r.positive("tokens_low"),
+                     r.positive("tokens_high"),    r.positive("flop_low"),        r.positive("flop_high")};
+        law.provenance = r.provenance();
+        return law;
+      });
+}
+
+}  // namespace floplan::catalog

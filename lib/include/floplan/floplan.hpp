@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, failures, plans.
+//
+//   #include <floplan/floplan.hpp>
+//
+// Not in here, because of what they cost to compile or need: reading TOML (plan/request_file.hpp), a user's catalog folder
+// (catalog/user_catalog.hpp), JSON and tables (report/), and the compiled estimators (fit/, target floplan::fit).
+//
+// Pitfall: nothing here reads a file or the environment; catalogs are compiled in.
+#pragma once
+
+#include "floplan/architecture/training_flop.hpp"
+#include "floplan/architecture/transformer.hpp"
+#include "floplan/catalog/catalog.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/law/chinchilla.hpp"
+#include "floplan/plan/planner.hpp"
+#include "floplan/reliability/checkpoint_interval.hpp"
+#include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/completion_draw.hpp"
+#include "floplan/reliability/interruption_rate.hpp"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a scaling law is: a value that maps parameters N and tokens D to a loss.
+//
+//   L(N, D) = irreducible + a term that falls with N + a term that falls with D      [loss unit of the law, e.g. nats/token]
+//
+// A law is any type with `loss(n, d)` and `terms(n, d)` for a scalar n and d (double or a ceres::Jet). Each form has a
+// header of its own. What the numbers mean (which parameters are counted, which FLOP, which loss unit, over what range it
+// was fitted, how far its coefficients were rounded) is not part of the form but of a PublishedLaw, which carries both.
+//
+// Source of the conventions: Pearce and Song 2024 (arXiv 2406.12907): most of the Kaplan-Chinchilla gap is the count.
+// Pitfall: a law asked outside its FitRange extrapolates; extrapolation_decades says how far, and callers must warn.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "floplan/core/provenance.hpp"
+#include "floplan/core/quantity.hpp"
+
+namespace floplan::law {
+
+template <class Scalar>
+struct LossTerms {
+  Scalar irreducible;
+  Scalar parameters;
+  Scalar tokens;
+  [[nodiscard]] Scalar total() const { return irreducible + parameters + tokens; }
+};
+
+template <class L>
+concept ScalingLaw = requires(const L law, double n, double d) {
+  { law.loss(n, d) } -> std::convertible_to<double>;
+  { law.terms(n, d) } -> std::convertible_to<LossTerms<double>>;
+};
+
+enum class ParameterConvention { total, active, non_embedding };
+enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention; 6N + full attention
+
+[[nodiscard]] inline std::string to_text(ParameterConvention c) {
+  switch (c) {
+    case ParameterConvention::active: return "active";
+    case ParameterConvention::non_embedding: return "non_embedding";
+    case ParameterConvention::total: break;
+  }
+  return "total";
+}
+[[nodiscard]] inline std::string to_text(FlopConvention c) {
+  switch (c) {
+    case FlopConvention::causal: return "6N + causal attention";
+    case FlopConvention::full: return "6N + full attention";
+    case FlopConvention::six_n: break;
+  }
+  return "6N";
+}
+
+// The observations a law was fitted on; an end that is not known is absent.
+struct FitRange {
+  std::optional<double> parameters_low, parameters_high;
+  std::optional<double> tokens_low, tokens_high;
+  std::optional<double> flop_low, flop_high;
+};
+
+// How far outside [low, high], in powers of ten; 0 inside or at an unknown end.
+[[nodiscard]] inline double decades_outside(double x, std::optional<double> low, std::optional<double> high) {
+  if (high && x > *high) return std::log10(x / *high);
+  if (low && x < *low) return std::log10(*low / x);
+  return 0;
+}
+
+[[nodiscard]] inline double extrapolation_decades(const FitRange& range, Parameters n, Tokens d) {
+  return std::max(decades_outside(n.value, range.parameters_low, range.parameters_high),
+                  decades_outside(d.value, range.tokens_low, range.tokens_high));
+}
+
+template <class Form>
+struct PublishedLaw {
+  std::string name;   // author-year[-variant], as the command line takes it
+  std::string title;  // for people
+  Form form;
+  ParameterConvention parameter_convention = ParameterConvention::total;
+  FlopConvention flop_convention = FlopConvention::six_n;
+  std::string loss_unit = "nats/token";
+  bool rounded = false;  // the published digits move the answer; the record's note says by how much
+  FitRange range;
+  Provenance provenance;
+};
+
+}  // namespace floplan::law

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The answer to a Request: days, accelerator-hours, dollars and energy, stage by stage and in all, with distributions.
+//
+// Expected figures (ideal, ettr, waste, stages) are exact under the median inputs (Daly 2006, reliability/completion.hpp);
+// distributions are draws over the uncertain inputs and the scatter of failures, the same bits at any thread count.
+//
+//   ideal          accelerator-hours without a single stop, = FLOP / achieved rate
+//   ettr           ideal / expected accelerator-hours, all stops counted (planned ones too)
+//   sensitivity    expected wall-clock days with one input at its 10th and 90th percentile, the others at their median
+//
+// Pitfall: a distribution holds what its inputs say; stops that no failure rate explains are in it only if the request
+// gives them (Reliability::unexplained_stops), and public runs lost 0 to 43% to those.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "floplan/core/distribution.hpp"
+#include "floplan/core/error.hpp"
+#include "floplan/core/quantity.hpp"
+#include "floplan/plan/request.hpp"
+#include "floplan/reliability/completion.hpp"
+
+namespace floplan::plan {
+
+struct StagePlan {
+  Stage request;
+  FlopPerToken flop_per_token;
+  Flop work;
+  FlopPerSecond achieved;  // of one accelerator
+  double mfu = 0;
+  std::optional<Seconds> step_time;
+  Seconds ideal;
+  AcceleratorHours ideal_hours;
+  reliability::Conditions conditions;  // at the median inputs
+  reliability::Completion completion;  // expected
+  AcceleratorHours expected_hours;     // with unexplained stops, as is expected_wall_clock
+  Seconds expected_wall_clock;
+};
+
+struct EnergyAccount {
+  EnergyBasis basis = EnergyBasis::node;
+  Watts per_accelerator;  // what an accelerator-hour is multiplied by, PUE included for the node basis
+  WattHours energy;
+  double co2e_tonnes = 0;
+};
+
+struct Sensitivity {
+  std::string input;
+  std::string input_low, input_high;
+  double low = 0;  // expected wall-clock days
+  double high = 0;
+};
+
+struct Deadline {
+  Seconds limit;
+  double probability = 0;  // share of draws that finish in time
+};
+
+struct Plan {
+  Request request;
+  Parameters parameters;  // total
+  Tokens tokens;
+  Flop training_flop;      // by the request's convention
+  Flop training_flop_six;  // 6 N D
+  std::optional<double> loss;
+  double extrapolation_decades = 0;  // of the law, beyond its fit range
+  FlopPerSecond peak;
+  std::vector<StagePlan> stages;
+  std::size_t main_stage = 0;  // the one with most accelerator-hours: its MFU, MTBF and interval speak for the plan
+  Seconds ideal;
+  AcceleratorHours ideal_hours;
+  Seconds expected_wall_clock;
+  AcceleratorHours expected_hours;
+  double ettr = 0;
+  reliability::Waste waste;  // shares of the expected accelerator-hours
+  double unexplained = 0;    // share of the expected accelerator-hours
+  double expected_interruptions = 0;
+  Distribution wall_clock_days, accelerator_hours, interruptions;
+  std::optional<Distribution> cost_usd;
+  std::vector<EnergyAccount> energy;  // tdp, then node; empty when the request has no power
+  std::optional<Watts> peak_power;    // of the largest stage: node power x PUE
+  std::optional<Deadline> deadline;
+  std::vector<Sensitivity> sensitivity;
+  std::vector<Warning> warnings;
+  bool complete = true;  // false when the draws were interrupted
+
+  [[nodiscard]] const StagePlan& main() const { return stages[main_stage]; }
+  // The account of the request's basis, or nullptr when it has no power.
+  [[nodiscard]] const EnergyAccount* headline_energy() const {
+    if (energy.empty()) return nullptr;
+    return &energy[request.power->basis == EnergyBasis::tdp ? 0 : 1];
+  }
+};
+
+}  // namespace floplan::plan

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A training run to be planned, as plain data: what is trained, on what, how fast, how often it breaks, at what price.
+//
+//   Request r;
+//   r.shape = catalog.model("llama-3.1-405b").shape;   r.accelerator = catalog.accelerator("h100-sxm");
+//   r.stages.push_back({.name = "main", .tokens = Tokens(15.6e12), .accelerators = Count(16384), .achieved = FlopPerSecond(400e12)});
+//   Plan p = make_plan(r);                             (planner.hpp)
+//
+// An input that is not known exactly is an Uncertain: a log-normal whose 10th and 90th percentiles are low and high. A
+// file holds the same request as TOML (request_file.hpp).
+//
+// Pitfall: `achieved` is the steady rate of one accelerator, counted by `flop_convention`; a rate measured under another
+// convention (6N against causal attention) moves the days by the ratio of the two.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "floplan/architecture/training_flop.hpp"
+#include "floplan/catalog/records.hpp"
+#include "floplan/core/error.hpp"
+#include "floplan/core/quantity.hpp"
+#include "floplan/law/scaling_law.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
+
+namespace floplan::plan {
+
+inline constexpr double normal_p90 = 1.2815515655446004;
+
+template <class Q>
+struct Uncertain {
+  Q central;                   // the median
+  std::optional<Q> low, high;  // 10th and 90th percentiles
+
+  Uncertain() = default;
+  Uncertain(Q exact) : central(exact) {}  // NOLINT(google-explicit-constructor): an exact value is an Uncertain
+  [[nodiscard]] static Uncertain range(Q low, Q high) {
+    Uncertain out(Q(std::sqrt(low.value * high.value)));
+    out.low = low;
+    out.high = high;
+    return out;
+  }
+  [[nodiscard]] bool spreads() const { return low && high && *low < *high; }
+  // z: standard normal; 0 is the median.
+  [[nodiscard]] Q at(double z) const {
+    return spreads() ? Q(central.value * std::exp(z * std::log(*high / *low) / (2 * normal_p90))) : central;
+  }
+};
+
+struct Layout {
+  std::int64_t tensor = 1;    // TP
+  std::int64_t context = 1;   // CP
+  std::int64_t pipeline = 1;  // PP
+  std::int64_t data = 1;      // DP
+  [[nodiscard]] std::int64_t accelerators() const { return tensor * context * pipeline * data; }
+};
+
+struct Stage {
+  std::string name;
+  Tokens tokens;
+  Count accelerators;
+  Tokens sequence_length{8192};           // an average where it changes within the stage
+  std::optional<Count> global_batch;      // sequences a step
+  std::optional<FlopPerSecond> achieved;  // steady rate of one accelerator; or else
+  std::optional<Fraction> mfu;            // the same as a share of the dense peak
+  std::optional<Layout> layout;
+};
+
+struct Reliability {
+  reliability::InterruptionRate rate;
+  std::string rate_source;
+  std::optional<Count> observed_on;  // the size of the cluster that the rate was counted on
+  Uncertain<Seconds> restart;        // interruptible: load, rebuild, warm up
+  Uncertain<Seconds> wait;           // uninterruptible: detect, diagnose, replace
+  double manual_per_day = 0;         // of the failures, how many a day wait for a person (whatever the cluster's size)
+  Seconds manual_wait;
+  double planned_per_day = 0;  // planned stops
+  Seconds planned_duration;
+  // Mean of the extra share of time that no failure rate explains (people, data, bugs), exponential; 0 leaves it out.
+  double unexplained_stops = 0;
+};
+
+struct Checkpoint {
+  Uncertain<Seconds> stall;         // what one checkpoint stops the job for
+  std::optional<Seconds> interval;  // useful time between two; absent: the exact optimum of each stage
+};
+
+struct Price {
+  Uncertain<DollarsPerHour> accelerator_hour;
+  std::string source;
+};
+
+// tdp: accelerator power alone, as model cards count it. node: with the node's other parts and the building (PUE).
+enum class EnergyBasis { tdp, node };
+
+struct Power {
+  Watts accelerator;                      // rated power of one accelerator
+  Watts node;                             // of its share of a node, measured under training
+  double pue = 1.1;                       // power usage effectiveness of the building
+  KilogramsPerKwh grid{0.383};            // CO2e of the electricity
+  EnergyBasis basis = EnergyBasis::node;  // which of the two the headline takes
+};
+
+struct Request {
+  std::string title;
+  std::string model;                               // name, for people
+  std::optional<architecture::Transformer> shape;  // or else
+  std::optional<Parameters> parameters;            // a bare count: attention FLOP cannot be counted then
+  law::FlopConvention flop_convention = law::FlopConvention::causal;
+  std::optional<catalog::Law> law;
+  catalog::Accelerator accelerator;
+  catalog::Precision precision = catalog::Precision::bf16;
+  std::optional<FlopPerSecond> peak;  // instead of the accelerator's dense peak
+  std::vector<Stage> stages;
+  Fraction achieved_spread{0.03};  // standard deviation of ln(rate achieved / rate given), common to all stages
+  Reliability reliability;
+  Checkpoint checkpoint;
+  std::optional<Price> price;
+  std::optional<Power> power;  // absent: no energy in the plan
+  std::optional<Seconds> deadline;
+  std::size_t draws = 10000;
+  std::uint64_t seed = 1;
+  unsigned threads = 0;              // 0: all cores; results do not depend on it
+  std::vector<Warning> assumptions;  // what was filled in because the request did not say
+};
+
+}  // namespace floplan::plan

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A TOML document that remembers where each of its values came from, and which of its keys were asked for.
+//
+//   Document document(text, "plan.toml");
+//   document.set("stage[*].count", "100000", "--count");       an override from the command line
+//   Section top = document.root();
+//   auto restart = top.section("reliability").range<Seconds>("restart");
+//   document.refuse_unknown_keys();
+//
+// A value is a string ("10min"), a number, or for a range an array of two. Errors from a file are Error(data) at
+// file:line:column; from an override Error(usage) at the option's name. A key that nobody asked for is an error that names
+// its place and the nearest key, so that a mistyped key is never silently ignored.
+//
+// Needs toml++ (a header that costs seconds to compile): not part of the umbrella header.
+// Pitfall: a number for a quantity with units (a time, bytes, a rate) is refused, as on the command line.
+#pragma once
+
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "floplan/core/error.hpp"
+#include "floplan/core/names.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/request.hpp"
+
+namespace floplan::plan {
+
+class Document;
+
+// One value as text, with what an error about it should say.
+struct Value {
+  std::string text;
+  std::string where;
+  Failure failure = Failure::data;
+
+  [[nodiscard]] Error refuse(const std::string& rule) const { return Error(failure, "bad_value", where, rule); }
+  // Calls read(text, where) and turns its usage error into one of this value's kind.
+  template <class Read>
+  [[nodiscard]] auto as(Read read) const {
+    try {
+      return read(std::string_view(text), std::string_view(where));
+    } catch (const Error& error) {
+      if (error.failure() != Failure::usage || failure == Failure::usage) throw;
+      const std::string what = error.what();
+      const std::string prefix = where + ": ";
+      throw Error(failure, error.code(), where, what.starts_with(prefix) ? what.substr(prefix.size()) : what);
+    }
+  }
+};
+
+// A table of the document. Absent tables read as empty.
+class Section {
+ public:
+  Section(Document& document, const toml::table* table, std::string path)
+      : document_(&document), table_(table), path_(std::move(path)) {}
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool present() const { return table_ != nullptr; }
+  [[nodiscard]] std::string where() const;
+
+  [[nodiscard]] std::optional<Value> value(std::string_view key) const;
+  [[nodiscard]] std::vector<Value> values(std::string_view key) const;  // of an array, or the one value
+  [[nodiscard]] Section section(std::string_view key) const;
+  [[nodiscard]] std::vector<Section> sections(std::string_view key) const;
+
+  [[nodiscard]] std::optional<std::string> text(std::string_view key) const {
+    const auto v = value(key);
+    return v ? std::optional(v->text) : std::nullopt;
+  }
+  template <class Q>
+  [[nodiscard]] std::optional<Q> quantity(std::string_view key) const {
+    const auto v = value(key);
+    if (!v) return std::nullopt;
+    return v->as([](std::string_view text, std::string_view where) { return parse<Q>(text, where); });
+  }
+  [[nodiscard]] std::optional<double> number(std::string_view key) const {
+    const auto v = value(key);
+    if (!v) return std::nullopt;
+    return v->as([](std::string_view text, std::string_view where) { return parse_number(text, where); });
+  }
+  // One value, or [low, high] (in a file an array, on the command line "low..high"): the 10th and 90th percentiles.
+  template <class Q>
+  [[nodiscard]] std::optional<Uncertain<Q>> range(std::string_view key) const {
+    std::vector<Value> ends = values(key);
+    if (ends.empty()) return std::nullopt;
+    if (ends.size() == 1) {
+      if (const auto dots = ends[0].text.find(".."); dots != std::string::npos) {
+        Value high = ends[0];
+        high.text = high.text.substr(dots + 2);
+        ends[0].text = ends[0].text.substr(0, dots);
+        ends.push_back(std::move(high));
+      }
+    }
+    const auto read = [](std::string_view text, std::string_view where) { return parse<Q>(text, where); };
+    if (ends.size() == 1) return Uncertain<Q>(ends[0].as(read));
+    const Q low = ends[0].as(read);
+    const Q high = ends[1].as(read);
+    if (ends.size() != 2 || !(low.value > 0) || high < low) {
+      throw ends[0].refuse("a range needs two values with 0 < low <= high, got " + print(low) + " and " + print(high));
+    }
+    return Uncertain<Q>::range(low, high);
+  }
+
+ private:
+  Document* document_;
+  const toml::table* table_;
+  std::string path_;
+};
+
+class Document {
+ public:
+  // place: the file's name for errors; empty text is an empty document.
+  Document(std::string_view text, std::string place) : place_(std::move(place)) {
+    try {
+      table_ = std::make_shared<toml::table>(toml::parse(text, place_));
+    } catch (const toml::parse_error& error) {
+      throw Error(Failure::data, "bad_toml", position(error.source()),
+                  "must be TOML: " + std::string(error.description()));
+    }
+  }
+
+  // path: "accelerator", "reliability.restart", "stage[2].tokens" (from 1) or "stage[*].count"; origin: the option's name.
+  // A stage is made when the document has none.
+  void set(std::string_view path, std::string value, const std::string& origin) {
+    set_in(*table_, path, "", std::move(value), origin);
+  }
+
+  [[nodiscard]] Section root() { return {*this, table_.get(), ""}; }
+
+  void refuse_unknown_keys() const { refuse_unknown_in(*table_, ""); }
+
+ private:
+  friend class Section;
+
+  [[nodiscard]] std::string position(const toml::source_region& region) const {
+    return place_ + ":" + std::to_string(region.begin.line) + ":" + std::to_string(region.begin.column);
+  }
+
+  [[nodiscard]] static std::string child(const std::string& parent, std::string_view key) {
+    return parent.empty() ? std::string(key) : parent + "." + std::string(key);
+  }
+
+  void set_in(toml::table& table, std::string_view path, const std::string& prefix, std::string value,
+              const std::string& origin) {
+    const auto dot = path.find('.');
+    std::string_view key = path.substr(0, dot);
+    std::optional<std::string_view> index;
+    if (const auto bracket = key.find('['); bracket != std::string_view::npos && key.ends_with(']')) {
+      index = key.substr(bracket + 1, key.size() - bracket - 2);
+      key = key.substr(0, bracket);
+    }
+    const auto bad = [&](const std::string& rule) { return Error(Failure::usage, "bad_path", origin, rule); };
+    if (key.empty())
+      throw bad("a field's path must be like reliability.restart or stage[1].tokens, got \"" + std::string(path) +
+                "\"");
+    if (dot == std::string_view::npos && !index) {
+      const std::string full = child(prefix, key);
+      if (const toml::node* old = table.get(key); old != nullptr && (old->is_table() || old->is_array_of_tables())) {
+        throw bad("\"" + full + "\" holds fields of its own: name one of them");
+      }
+      overridden_[full] = origin;
+      table.insert_or_assign(key, std::move(value));
+      return;
+    }
+    if (dot == std::string_view::npos) throw bad("\"" + std::string(path) + "\" needs a field after the brackets");
+    const std::string_view rest = path.substr(dot + 1);
+    if (!index) {
+      if (table.get(key) == nullptr) table.insert(key, toml::table{});
+      toml::table* inner = table.get(key)->as_table();
+      if (inner == nullptr) throw bad("\"" + child(prefix, key) + "\" is not a table");
+      set_in(*inner, rest, child(prefix, key), std::move(value), origin);
+      return;
+    }
+    if (table.get(key) == nullptr) table.insert(key, toml::array{toml::table{}});
+    toml::array* array = table.get(key)->as_array();
+    if (array == nullptr) throw bad("\"" + child(prefix, key) + "\" is not a list of tables");
+    std::size_t first = 0;
+    std::size_t last = array->size();
+    if (*index != "*") {
+      std::size_t number = 0;
+      const auto result = std::from_chars(index->data(), index->data() + index->size(), number);
+      if (result.ec != std::errc() || result.ptr != index->data() + index->size() || number < 1 ||
+          number > array->size()) {
+        throw bad("the plan has " + std::string(key) + " 1 to " + std::to_string(array->size()) + ", got [" +
+                  std::string(*index) + "]");
+      }
+      first = number - 1;
+      last = number;
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      toml::table* inner = array->get(i)->as_table();
+      if (inner == nullptr) throw bad("\"" + child(prefix, key) + "\" is not a list of tables");
+      set_in(*inner, rest, child(prefix, key) + "[" + std::to_string(i + 1) + "]", value, origin);
+    }
+  }
+
+  void refuse_unknown_in(const toml::table& table, const std::string& path) const {
+    const auto asked = asked_.find(path);
+    for (const auto& [key, node] : table) {
+      const std::string full = child(path, key.str());
+      const bool known = asked != asked_.end() && asked->second.contains(std::string(key.str()));
+      if (!known) {
+        std::vector<std::string> names;
+        if (asked != asked_.end()) names.assign(asked->second.begin(), asked->second.end());
+        const auto origin = overridden_.find(full);
+        const bool from_option = origin != overridden_.end();
+        throw Error(from_option ? Failure::usage : Failure::data, "unknown_key",
+                    from_option ? origin->second : position(key.source()),
+                    "must be a field of a plan, got \"" + full + "\"" + nearest_names_text(key.str(), names));
+      }
+      if (const toml::table* inner = node.as_table()) refuse_unknown_in(*inner, full);
+      if (const toml::array* array = node.as_array()) {
+        for (std::size_t i = 0; i < array->size(); ++i) {
+          if (const toml::table* inner = array->get(i)->as_table())
+            refuse_unknown_in(*inner, full + "[" + std::to_string(i + 1) + "]");
+        }
+      }
+    }
+  }
+
+  std::string place_;
+  std::shared_ptr<toml::table> table_;
+  std::map<std::string, std::string> overridden_;       // path -> option
+  std::map<std::string, std::set<std::string>> asked_;  // section path -> keys that a reader asked for
+};
+
+inline std::string Section::where() const {
+  const std::string place =
+      table_ != nullptr && table_->source().begin.line > 0 ? document_->position(table_->source()) : document_->place_;
+  return path_.empty() ? place : place + " (" + path_ + ")";
+}
+
+inline std::vector<Value> Section::values(std::string_view key) const {
+  document_->asked_[path_].emplace(key);
+  const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
+  if (node == nullptr) return {};
+  const std::string full = Document::child(path_, key);
+  const auto origin = document_->overridden_.find(full);
+  Value base;
+  if (origin != document_->overridden_.end()) {
+    base = {"", origin->second, Failure::usage};
+  } else {
+    base = {"", document_->position(node->source()) + " (" + full + ")", Failure::data};
+  }
+  const auto read = [&base](const toml::node& from) {
+    Value out = base;
+    if (const auto* text = from.as_string()) {
+      out.text = text->get();
+    } else if (const auto* whole = from.as_integer()) {
+      out.text = std::to_string(whole->get());
+    } else if (const auto* real = from.as_floating_point()) {
+      // Negative and non-finite numbers keep their text, so that the parser refuses them by its own rule.
+      const double x = real->get();
+      out.text = x < 0 ? "-" + print_number(-x) : print_number(x);
+    } else if (const auto* flag = from.as_boolean()) {
+      out.text = flag->get() ? "true" : "false";
+    } else {
+      throw base.refuse("must be text or a number");
+    }
+    return out;
+  };
+  std::vector<Value> out;
+  if (const toml::array* array = node->as_array()) {
+    for (const toml::node& element : *array) out.push_back(read(element));
+    if (out.size() != 2)
+      throw base.refuse("must be one value, or two as [low, high], got " + std::to_string(out.size()));
+  } else {
+    out.push_back(read(*node));
+  }
+  return out;
+}
+
+inline std::optional<Value> Section::value(std::string_view key) const {
+  const std::vector<Value> all = values(key);
+  if (all.empty()) return std::nullopt;
+  if (all.size() > 1) throw all[0].refuse("must be one value, got a range");
+  return all[0];
+}
+
+inline Section Section::section(std::string_view key) const {
+  document_->asked_[path_].emplace(key);
+  const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
+  const std::string full = Document::child(path_, key);
+  if (node != nullptr && !node->is_table()) {
+    throw Error(Failure::data, "bad_value", document_->position(node->source()) + " (" + full + ")",
+                "must be a table of fields");
+  }
+  return {*document_, node != nullptr ? node->as_table() : nullptr, full};
+}
+
+inline std::vector<Section> Section::sections(std::string_view key) const {
+  document_->asked_[path_].emplace(key);
+  const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
+  if (node == nullptr) return {};
+  const std::string full = Document::child(path_, key);
+  const toml::array* array = node->as_array();
+  if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
+    throw Error(Failure::data, "bad_value", document_->position(node->source()) + " (" + full + ")",
+                "must be written as [[" + full + "]] tables");
+  }
+  std::vector<Section> out;
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    out.emplace_back(*document_, array->get(i)->as_table(), full + "[" + std::to_string(i + 1) + "]");
+  }
+  return out;
+}
+
+}  // namespace floplan::plan

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Catalog records as JSON entries: {"name", ..., "source", "date", "verified", "note"}.
+//
+// Keys are the columns of data/README.md, so that an entry can be put back into a CSV file of a user's own.
+// Units: those of the keys; *_tflops 1e12 FLOP/s, *_gb 1e9 bytes, *_tbps 1e12 bytes a second, *_gbps 1e9 bytes a second.
+//
+// Pitfall: law entries hold the coefficients as numbers; where the source printed logarithms they are exp() of those.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "floplan/architecture/transformer.hpp"
+#include "floplan/catalog/records.hpp"
+#include "floplan/report/json.hpp"
+
+namespace floplan::report {
+
+namespace detail {
+[[nodiscard]] inline Json with_provenance(Json entry, const Provenance& p) {
+  entry["source"] = p.source;
+  entry["date"] = p.date;
+  entry["verified"] = p.verified;
+  entry["note"] = p.note;
+  return entry;
+}
+}  // namespace detail
+
+[[nodiscard]] inline Json to_json(const catalog::Accelerator& a) {
+  return detail::with_provenance({{"name", a.name},
+                                  {"aliases", a.aliases},
+                                  {"title", a.title},
+                                  {"vendor", a.vendor},
+                                  {"year", json(a.year)},
+                                  {"bf16_dense_tflops", json(a.bf16_dense, 1e12)},
+                                  {"fp8_dense_tflops", json(a.fp8_dense, 1e12)},
+                                  {"fp4_dense_tflops", json(a.fp4_dense, 1e12)},
+                                  {"bf16_gemm_tflops_measured", json(a.bf16_gemm_measured, 1e12)},
+                                  {"memory_gb", json(a.memory, 1e9)},
+                                  {"memory_bandwidth_tbps", json(a.memory_bandwidth, 1e12)},
+                                  {"scale_up_gbps", json(a.scale_up, 1e9)},
+                                  {"scale_up_domain", json(a.scale_up_domain)},
+                                  {"network_gbps", json(a.network, 1e9)},
+                                  {"power_w", json(a.power)},
+                                  {"power_term", a.power_term},
+                                  {"accelerators_per_node", json(a.accelerators_per_node)}},
+                                 a.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::Model& m) {
+  const architecture::Transformer& t = m.shape;
+  return detail::with_provenance({{"name", m.name},
+                                  {"aliases", m.aliases},
+                                  {"title", m.title},
+                                  {"parameters", architecture::parameter_count(t).total.value},
+                                  {"published_parameters", json(m.published_parameters)},
+                                  {"layers", t.layers},
+                                  {"width", t.width},
+                                  {"heads", t.heads},
+                                  {"kv_heads", t.kv_heads},
+                                  {"head_width", t.head_width},
+                                  {"ffn_width", t.ffn_width},
+                                  {"vocabulary", t.vocabulary},
+                                  {"tied_embeddings", t.tied_embeddings},
+                                  {"sequence_length", json(m.sequence_length)},
+                                  {"training_tokens", json(m.training_tokens)}},
+                                 m.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::Price& p) {
+  return detail::with_provenance({{"name", p.name},
+                                  {"aliases", p.aliases},
+                                  {"accelerator", p.accelerator},
+                                  {"kind", p.kind},
+                                  {"usd_low", json(p.low)},
+                                  {"usd_typical", json(p.typical)},
+                                  {"usd_high", json(p.high)}},
+                                 p.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::InterruptionCategory& c, double total) {
+  return detail::with_provenance({{"component", c.component},
+                                  {"category", c.category},
+                                  {"count", c.count},
+                                  {"share_percent", 100 * c.count / total},
+                                  {"printed_percent", json(c.printed_percent)}},
+                                 c.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::InterruptionWindow& w,
+                                  const std::vector<catalog::InterruptionCategory>& categories) {
+  double total = 0;
+  for (const auto& c : categories) total += c.count;
+  Json list = Json::array();
+  for (const auto& c : categories) list.push_back(to_json(c, total));
+  return detail::with_provenance({{"name", w.name},
+                                  {"aliases", w.aliases},
+                                  {"title", w.title},
+                                  {"accelerator", w.accelerator},
+                                  {"accelerators", json(w.accelerators)},
+                                  {"accelerators_per_node", json(w.accelerators_per_node)},
+                                  {"days", json(w.duration, seconds_per_day)},
+                                  {"unexpected", json(w.unexpected)},
+                                  {"planned", json(w.planned)},
+                                  {"manual", json(w.manual)},
+                                  {"rate_per_node_day", json(w.rate_per_node_day)},
+                                  {"categories", std::move(list)}},
+                                 w.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::Run& r) {
+  return detail::with_provenance({{"name", r.name},
+                                  {"aliases", r.aliases},
+                                  {"title", r.title},
+                                  {"model", r.model},
+                                  {"parameters", json(r.parameters)},
+                                  {"active_parameters", json(r.active_parameters)},
+                                  {"tokens", json(r.tokens)},
+                                  {"accelerator", r.accelerator},
+                                  {"accelerators", json(r.accelerators)},
+                                  {"accelerator_hours", json(r.accelerator_hours)},
+                                  {"wall_clock_days", json(r.wall_clock, seconds_per_day)},
+                                  {"steady_tflops", json(r.steady_rate, 1e12)},
+                                  {"training_flop", json(r.training_flop)},
+                                  {"flop_convention", r.flop_convention},
+                                  {"hours_kind", r.hours_kind},
+                                  {"unexpected_interruptions", json(r.unexpected_interruptions)},
+                                  {"planned_interruptions", json(r.planned_interruptions)},
+                                  {"energy_mwh", json(r.energy, 1e6)},
+                                  {"co2e_tonnes", json(r.co2e_tonnes)}},
+                                 r.provenance);
+}
+
+[[nodiscard]] inline Json to_json(const catalog::Law& l) {
+  return detail::with_provenance(
+      {{"name", l.name},
+       {"aliases", l.aliases},
+       {"title", l.title},
+       {"form", "chinchilla"},
+       {"formula", "E + A/N^alpha + B/D^beta"},
+       {"E", l.form.irreducible_loss},
+       {"A", l.form.parameter_coefficient},
+       {"B", l.form.token_coefficient},
+       {"alpha", l.form.parameter_exponent},
+       {"beta", l.form.token_exponent},
+       {"parameter_convention", law::to_text(l.parameter_convention)},
+       {"flop_convention", law::to_text(l.flop_convention)},
+       {"loss_unit", l.loss_unit},
+       {"rounded", l.rounded},
+       {"fit_range",
+        {{"parameters", {{"low", json(l.range.parameters_low)}, {"high", json(l.range.parameters_high)}}},
+         {"tokens", {{"low", json(l.range.tokens_low)}, {"high", json(l.range.tokens_high)}}},
+         {"flop", {{"low", json(l.range.flop_low)}, {"high", json(l.range.flop_high)}}}}}},
+      l.provenance);
+}
+
+}  // namespace floplan::report

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The JSON that scripts rely on: the envelope of every command, and the small values.
+//
+//   {"command", "version", "inputs": {...}, "result": {...}, "warnings": [{"code", "message"}]}
+//   {"command", "version", "error": {"code", "message", "where"}}                               on failure
+//
+// Numbers carry every digit; keys carry their unit (_s, _hours, _days, _flop, _tflops, _bytes, _usd, _mwh, _tonnes). What
+// is not known is null.
+//
+// Needs nlohmann-json: not part of the umbrella header.
+// Pitfall: JSON has no nan; a non-finite number here is a fault of floplan and becomes null.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "floplan/core/distribution.hpp"
+#include "floplan/core/error.hpp"
+#include "floplan/core/quantity.hpp"
+#include "floplan/law/scaling_law.hpp"
+
+namespace floplan::report {
+
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] inline Json to_json(const Interval& i) { return {{"low", i.low}, {"high", i.high}, {"level", i.level}}; }
+[[nodiscard]] inline Json to_json(const Estimate& e) {
+  return {{"value", e.value},
+          {"se", e.standard_error},
+          {"low", e.interval.low},
+          {"high", e.interval.high},
+          {"level", e.interval.level}};
+}
+[[nodiscard]] inline Json to_json(const Distribution& d) {
+  return {
+      {"mean", d.mean}, {"sd", d.standard_deviation}, {"p05", d.p05}, {"p10", d.p10}, {"p50", d.p50}, {"p90", d.p90},
+      {"p95", d.p95}};
+}
+[[nodiscard]] inline Json to_json(const law::LossTerms<double>& t) {
+  return {{"irreducible", t.irreducible}, {"parameters", t.parameters}, {"tokens", t.tokens}};
+}
+
+// A number, or null. `unit` divides: json(bytes, 1e9) is in GB.
+[[nodiscard]] inline Json json(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
+template <class Kind>
+[[nodiscard]] Json json(const std::optional<Quantity<Kind>>& q, double unit = 1) {
+  return q ? Json(q->value / unit) : Json(nullptr);
+}
+
+[[nodiscard]] inline Json to_json(const std::vector<Warning>& warnings) {
+  Json out = Json::array();
+  for (const Warning& w : warnings) out.push_back({{"code", w.code}, {"message", w.message}});
+  return out;
+}
+
+[[nodiscard]] inline Json envelope(std::string_view command, std::string_view version, Json inputs, Json result,
+                                   const std::vector<Warning>& warnings) {
+  return {{"command", command},
+          {"version", version},
+          {"inputs", std::move(inputs)},
+          {"result", std::move(result)},
+          {"warnings", to_json(warnings)}};
+}
+[[nodiscard]] inline Json envelope(std::string_view command, std::string_view version, std::string_view code,
+                                   std::string_view message, std::string_view where) {
+  return {
+      {"command", command}, {"version", version}, {"error", {{"code", code}, {"message", message}, {"where", where}}}};
+}
+
+}  // namespace floplan::report

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A plan, its request, and the reliability answers as JSON.
+//
+// Units are in the keys; waste is shares of the expected accelerator-hours and, with ettr (and unexplained), sums to 1.
+// wall_clock_days, accelerator_hours, interruptions and cost_usd are distributions; expected_* beside them are the exact
+// means at the median inputs. energy_mwh and co2e_tonnes are those of energy_basis; `energy` holds both bases.
+//
+// Needs nlohmann-json: not part of the umbrella header.
+// Pitfall: training_flop follows flop_convention; training_flop_six_nd is the 6 N D that scaling laws speak of.
+#pragma once
+
+#include <string>
+
+#include "floplan/plan/plan.hpp"
+#include "floplan/report/json.hpp"
+
+namespace floplan::report {
+
+[[nodiscard]] inline Json to_json(const reliability::Waste& w) {
+  return {{"checkpoint", w.checkpoint},
+          {"lost_work", w.lost_work},
+          {"restart", w.restart},
+          {"maintenance", w.maintenance},
+          {"stragglers", 0.0}};
+}
+
+template <class Q>
+[[nodiscard]] Json to_json(const plan::Uncertain<Q>& u) {
+  if (!u.spreads()) return u.central.value;
+  return {{"low", u.low->value}, {"central", u.central.value}, {"high", u.high->value}, {"level", 0.8}};
+}
+
+[[nodiscard]] inline Json to_json(const plan::Layout& l) {
+  return {{"tp", l.tensor}, {"cp", l.context}, {"pp", l.pipeline}, {"dp", l.data}};
+}
+
+[[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
+  const plan::Stage& r = s.request;
+  return {{"name", r.name},
+          {"tokens", r.tokens.value},
+          {"accelerators", r.accelerators.value},
+          {"sequence_length", r.sequence_length.value},
+          {"global_batch", json(r.global_batch)},
+          {"layout", r.layout ? to_json(*r.layout) : Json(nullptr)},
+          {"flop_per_token", s.flop_per_token.value},
+          {"training_flop", s.work.value},
+          {"tflops_per_accelerator", s.achieved.value / 1e12},
+          {"mfu", s.mfu},
+          {"step_time_s", json(s.step_time)},
+          {"ideal_days", in_days(s.ideal)},
+          {"ideal_accelerator_hours", s.ideal_hours.value},
+          {"expected_wall_clock_days", in_days(s.expected_wall_clock)},
+          {"expected_accelerator_hours", s.expected_hours.value},
+          {"mtbf_hours", in_hours(s.conditions.mtbf)},
+          {"checkpoint_interval_s", s.conditions.interval.value},
+          {"failures", s.completion.failures},
+          {"planned_stops", s.completion.planned_stops},
+          {"ettr", s.completion.ettr},
+          {"ettr_first_order", s.completion.ettr_first_order},
+          {"waste", to_json(s.completion.waste)}};
+}
+
+[[nodiscard]] inline std::string to_text(plan::EnergyBasis basis) {
+  return basis == plan::EnergyBasis::tdp ? "tdp" : "node";
+}
+
+// The request with everything filled in.
+[[nodiscard]] inline Json inputs_json(const plan::Request& r) {
+  Json stages = Json::array();
+  for (const plan::Stage& s : r.stages) {
+    stages.push_back({{"name", s.name},
+                      {"tokens", s.tokens.value},
+                      {"count", s.accelerators.value},
+                      {"sequence_length", s.sequence_length.value},
+                      {"global_batch", json(s.global_batch)},
+                      {"achieved_tflops", json(s.achieved, 1e12)},
+                      {"mfu", json(s.mfu)},
+                      {"layout", s.layout ? to_json(*s.layout) : Json(nullptr)}});
+  }
+  Json out = {{"title", r.title},
+              {"model", r.model.empty() ? Json(nullptr) : Json(r.model)},
+              {"parameters", json(r.parameters)},
+              {"law", r.law ? Json(r.law->name) : Json(nullptr)},
+              {"flop_convention", law::to_text(r.flop_convention)},
+              {"accelerator", r.accelerator.name},
+              {"precision", catalog::to_text(r.precision)},
+              {"peak_tflops", json(r.peak ? r.peak : r.accelerator.dense_peak(r.precision), 1e12)},
+              {"achieved_spread", r.achieved_spread.value},
+              {"stage", std::move(stages)},
+              {"reliability",
+               {{"rate_source", r.reliability.rate_source},
+                {"rate_per_node_day", r.reliability.rate.per_node_day()},
+                {"accelerators_per_node", r.reliability.rate.accelerators_per_node.value},
+                {"events", json(r.reliability.rate.events)},
+                {"restart_s", to_json(r.reliability.restart)},
+                {"wait_s", to_json(r.reliability.wait)},
+                {"manual_per_day", r.reliability.manual_per_day},
+                {"manual_wait_s", r.reliability.manual_wait.value},
+                {"planned_per_day", r.reliability.planned_per_day},
+                {"planned_duration_s", r.reliability.planned_duration.value},
+                {"unexplained_stops", r.reliability.unexplained_stops}}},
+              {"checkpoint", {{"stall_s", to_json(r.checkpoint.stall)}, {"interval_s", json(r.checkpoint.interval)}}}};
+  out["price"] = nullptr;
+  if (r.price)
+    out["price"] = {{"usd_per_accelerator_hour", to_json(r.price->accelerator_hour)}, {"source", r.price->source}};
+  out["power"] = nullptr;
+  if (r.power) {
+    out["power"] = {{"accelerator_w", r.power->accelerator.value},
+                    {"node_w", r.power->node.value},
+                    {"pue", r.power->pue},
+                    {"carbon_kg_per_kwh", r.power->grid.value},
+                    {"basis", to_text(r.power->basis)}};
+  }
+  out["deadline_days"] = json(r.deadline, seconds_per_day);
+  out["draws"] = r.draws;
+  out["seed"] = r.seed;
+  return out;
+}
+
+[[nodiscard]] inline Json to_json(const plan::Plan& p) {
+  const plan::StagePlan& main = p.main();
+  Json stages = Json::array();
+  for (const plan::StagePlan& s : p.stages) stages.push_back(to_json(s));
+  Json sensitivity = Json::array();
+  for (const plan::Sensitivity& s : p.sensitivity) {
+    sensitivity.push_back({{"input", s.input},
+                           {"input_low", s.input_low},
+                           {"input_high", s.input_high},
+                           {"low", s.low},
+                           {"high", s.high}});
+  }
+  Json accounts = Json::array();
+  for (const plan::EnergyAccount& e : p.energy) {
+    accounts.push_back({{"basis", to_text(e.basis)},
+                        {"watts_per_accelerator", e.per_accelerator.value},
+                        {"energy_mwh", e.energy.value / 1e6},
+                        {"co2e_tonnes", e.co2e_tonnes}});
+  }
+  const plan::EnergyAccount* headline = p.headline_energy();
+  return {{"parameters", p.parameters.value},
+          {"tokens", p.tokens.value},
+          {"training_flop", p.training_flop.value},
+          {"flop_convention", p.request.shape ? law::to_text(p.request.flop_convention) : "6N"},
+          {"training_flop_six_nd", p.training_flop_six.value},
+          {"loss", json(p.loss)},
+          {"law", p.request.law ? Json(p.request.law->name) : Json(nullptr)},
+          {"extrapolation_decades", p.extrapolation_decades},
+          {"layout", main.request.layout ? to_json(*main.request.layout) : Json(nullptr)},
+          {"mfu", main.mfu},
+          {"mfu_peak_tflops", p.peak.value / 1e12},
+          {"step_time_s", json(main.step_time)},
+          {"ideal_days", in_days(p.ideal)},
+          {"ideal_accelerator_hours", p.ideal_hours.value},
+          {"wall_clock_days", to_json(p.wall_clock_days)},
+          {"accelerator_hours", to_json(p.accelerator_hours)},
+          {"interruptions", to_json(p.interruptions)},
+          {"expected_wall_clock_days", in_days(p.expected_wall_clock)},
+          {"expected_accelerator_hours", p.expected_hours.value},
+          {"expected_interruptions", p.expected_interruptions},
+          {"mtbf_hours", in_hours(main.conditions.mtbf)},
+          {"interruptions_per_day", p.request.reliability.rate.per_day(main.request.accelerators)},
+          {"accelerator_hours_per_interruption", p.request.reliability.rate.hours_between_events().value},
+          {"ettr", p.ettr},
+          {"waste", to_json(p.waste)},
+          {"unexplained", p.unexplained},
+          {"checkpoint_interval_s", main.conditions.interval.value},
+          {"cost_usd", p.cost_usd ? to_json(*p.cost_usd) : Json(nullptr)},
+          {"energy_mwh", headline != nullptr ? Json(headline->energy.value / 1e6) : Json(nullptr)},
+          {"co2e_tonnes", headline != nullptr ? Json(headline->co2e_tonnes) : Json(nullptr)},
+          {"energy_basis", headline != nullptr ? Json(to_text(headline->basis)) : Json(nullptr)},
+          {"energy", std::move(accounts)},
+          {"peak_power_mw", json(p.peak_power, 1e6)},
+          {"deadline", p.deadline ? Json{{"days", in_days(p.deadline->limit)}, {"probability", p.deadline->probability}}
+                                  : Json(nullptr)},
+          {"stages", std::move(stages)},
+          {"sensitivity", std::move(sensitivity)},
+          {"complete", p.complete}};
+}
+
+}  // namespace floplan::report

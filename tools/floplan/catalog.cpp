@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "command.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
+#include "floplan/report/catalog_json.hpp"
+
+namespace floplan::cli {
+namespace {
+
+const std::vector<std::string> kinds = {"laws", "models", "accelerators", "prices", "interruptions", "runs"};
+
+Answer list(const Session& session, const std::string& kind) {
+  const catalog::Catalog& catalog = session.catalog;
+  Answer answer;
+  answer.inputs = {{"kind", kind}};
+  report::Json entries = report::Json::array();
+  std::size_t unverified = 0;
+  const auto verified = [&unverified](const Provenance& p) {
+    unverified += p.verified ? 0 : 1;
+    return p.verified ? "yes" : "no";
+  };
+  const auto fill = [&](const auto& records, std::vector<std::string> header, auto row) {
+    report::Table table(std::move(header));
+    for (const auto& record : records) {
+      if constexpr (requires { report::to_json(record); }) {
+        entries.push_back(report::to_json(record));
+      } else {
+        entries.push_back(report::to_json(record, catalog.interruption_categories(record.name)));
+      }
+      table.add(row(record));
+    }
+    answer.text = table.text();
+    answer.table = std::move(table);
+  };
+  if (kind == "laws") {
+    fill(catalog.laws(),
+         {"name", "E", "A", "B", "alpha", "beta", "parameters counted", "loss unit", "fitted to N", "fitted to D",
+          "rounded", "verified"},
+         [&](const catalog::Law& l) -> std::vector<report::Cell> {
+           return {l.name,
+                   {l.form.irreducible_loss, 6},
+                   {l.form.parameter_coefficient, 7},
+                   {l.form.token_coefficient, 7},
+                   {l.form.parameter_exponent, 6},
+                   {l.form.token_exponent, 6},
+                   law::to_text(l.parameter_convention),
+                   l.loss_unit,
+                   {l.range.parameters_high, 3},
+                   {l.range.tokens_high, 3},
+                   l.rounded ? "yes" : "no",
+                   verified(l.provenance)};
+         });
+  } else if (kind == "models") {
+    fill(catalog.models(),
+         {"name", "parameters", "layers", "width", "heads", "kv heads", "ffn width", "vocabulary", "tied", "sequence",
+          "trained on (tokens)", "verified"},
+         [&](const catalog::Model& m) -> std::vector<report::Cell> {
+           const auto whole = [](std::int64_t x) { return report::Cell(static_cast<double>(x), 9); };
+           return {m.name,
+                   {architecture::parameter_count(m.shape).total.value, 15},
+                   whole(m.shape.layers),
+                   whole(m.shape.width),
+                   whole(m.shape.heads),
+                   whole(m.shape.kv_heads),
+                   whole(m.shape.ffn_width),
+                   whole(m.shape.vocabulary),
+                   m.shape.tied_embeddings ? "yes" : "no",
+                   {m.sequence_length, 6},
+                   {m.training_tokens, 4},
+                   verified(m.provenance)};
+         });
+  } else if (kind == "accelerators") {
+    fill(catalog.accelerators(),
+         {"name", "BF16 dense (TFLOP/s)", "GEMM measured", "FP8 dense", "FP4 dense", "memory (GB)", "HBM (TB/s)",
+          "scale-up (GB/s)", "domain", "network (GB/s)", "power (W)", "per node", "verified"},
+         [&](const catalog::Accelerator& a) -> std::vector<report::Cell> {
+           const auto tflops = [](const std::optional<FlopPerSecond>& x) {
+             return x ? report::Cell(x->value / 1e12, 5) : report::Cell();
+           };
+           const auto scaled = [](const auto& x, double unit) {
+             return x ? report::Cell(x->value / unit, 4) : report::Cell();
+           };
+           return {a.name,
+                   tflops(a.bf16_dense),
+                   tflops(a.bf16_gemm_measured),
+                   tflops(a.fp8_dense),
+                   tflops(a.fp4_dense),
+                   scaled(a.memory, 1e9),
+                   scaled(a.memory_bandwidth, 1e12),
+                   scaled(a.scale_up, 1e9),
+                   {a.scale_up_domain, 6},
+                   scaled(a.network, 1e9),
+                   {a.power, 4},
+                   {a.accelerators_per_node, 4},
+                   verified(a.provenance)};
+         });
+  } else if (kind == "prices") {
+    fill(catalog.prices(),
+         {"name", "accelerator", "kind", "date", "low (USD/h)", "typical (USD/h)", "high (USD/h)", "verified"},
+         [&](const catalog::Price& p) -> std::vector<report::Cell> {
+           return {p.name,     p.accelerator,  p.kind,      p.provenance.date,
+                   {p.low, 4}, {p.typical, 4}, {p.high, 4}, verified(p.provenance)};
+         });
+  } else if (kind == "interruptions") {
+    fill(catalog.interruption_windows(),
+         {"name", "accelerator", "accelerators", "days", "unexpected", "planned", "manual", "rate (per node-day)",
+          "verified"},
+         [&](const catalog::InterruptionWindow& w) -> std::vector<report::Cell> {
+           std::optional<double> rate = w.rate_per_node_day;
+           if (!rate && w.unexpected && *w.unexpected > 0) {
+             rate = reliability::rate_from_events(*w.unexpected, *w.accelerators, *w.duration,
+                                                  w.accelerators_per_node.value_or(Count(8)))
+                        .per_node_day();
+           }
+           return {w.name,
+                   w.accelerator,
+                   {w.accelerators, 6},
+                   w.duration ? report::Cell(in_days(*w.duration), 4) : report::Cell(),
+                   {w.unexpected, 4},
+                   {w.planned, 4},
+                   {w.manual, 4},
+                   {rate, 3},
+                   verified(w.provenance)};
+         });
+    // Categories of every window that has them, below the windows.
+    for (const catalog::InterruptionWindow& w : catalog.interruption_windows()) {
+      const auto categories = catalog.interruption_categories(w.name);
+      if (categories.empty()) continue;
+      double total = 0;
+      for (const auto& c : categories) total += c.count;
+      report::Table table({"component", "category", "count", "share (%)", "printed (%)"});
+      for (const auto& c : categories)
+        table.add({c.component, c.category, {c.count, 4}, {100 * c.count / total, 3}, {c.printed_percent, 3}});
+      answer.text += "\n" + w.title + " (" + w.name +
+                     ") by component; the printed shares do not follow from the counts\n" + table.text();
+    }
+  } else {
+    fill(catalog.runs(),
+         {"name", "accelerator", "accelerators", "accelerator-hours", "days", "tokens", "steady (TFLOP/s)", "CO2e (t)",
+          "kind of hours", "verified"},
+         [&](const catalog::Run& r) -> std::vector<report::Cell> {
+           return {r.name,
+                   r.accelerator,
+                   {r.accelerators, 6},
+                   {r.accelerator_hours, 4},
+                   r.wall_clock ? report::Cell(in_days(*r.wall_clock), 4) : report::Cell(),
+                   {r.tokens, 4},
+                   r.steady_rate ? report::Cell(r.steady_rate->value / 1e12, 4) : report::Cell(),
+                   {r.co2e_tonnes, 5},
+                   r.hours_kind,
+                   verified(r.provenance)};
+         });
+  }
+  answer.result = {{"entries", std::move(entries)}};
+  if (unverified > 0) {
+    answer.warnings.push_back(
+        {"unverified_entries", std::to_string(unverified) + " of " + std::to_string(answer.table->size()) +
+                                   " entries rest on one unconfirmed source; --json shows each one's source"});
+  }
+  return answer;
+}
+
+}  // namespace
+
+void add_catalog(Program& program) {
+  const auto kind = std::make_shared<std::string>();
+  CLI::App* sub =
+      program.add(program.app, "catalog", "What floplan knows: laws, models, accelerators, prices, interruptions, runs",
+                  [kind](const Session& s) { return list(s, *kind); });
+  sub->add_option("kind", *kind, "laws, models, accelerators, prices, interruptions or runs")
+      ->required()
+      ->check(CLI::IsMember(kinds));
+}
+
+}  // namespace floplan::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <memory>
+
+#include "command.hpp"
+#include "floplan/plan/planner.hpp"
+#include "floplan/plan/request_file.hpp"
+#include "floplan/report/plan_json.hpp"
+#include "floplan/report/plan_text.hpp"
+#include "plan_source.hpp"
+
+namespace floplan::cli {
+namespace {
+
+struct Options {
+  PlanOptions source;
+  bool explain = false;
+};
+
+Answer answer_plan(const Session& session, const Options& o) {
+  plan::Request request = o.source.read(session.catalog);
+  const plan::Plan p = plan::make_plan(std::move(request), session.stop);
+  Answer answer;
+  answer.inputs = report::inputs_json(p.request);
+  answer.inputs["plan"] = o.source.file.value_or("");
+  answer.result = report::to_json(p);
+  answer.warnings = p.warnings;
+  answer.interrupted = !p.complete;
+  answer.table = report::stage_table(p);
+  answer.text = o.explain ? report::explain_text(p) : report::plan_text(p);
+  if (o.explain) answer.result["explanation"] = answer.text;
+  return answer;
+}
+
+}  // namespace
+
+void add_plan(Program& program) {
+  const auto o = std::make_shared<Options>();
+  CLI::App* sub = program.add(program.app, "plan", "Days, accelerator-hours, dollars and energy of a training run",
+                              [o](const Session& s) { return answer_plan(s, *o); });
+  o->source.add_to(*sub);
+  sub->add_flag("--explain", o->explain, "Show every formula with its numbers instead");
+}
+
+}  // namespace floplan::cli

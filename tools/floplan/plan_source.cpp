@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan_source.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "floplan/catalog/embedded_data.hpp"
+#include "floplan/core/file.hpp"
+#include "floplan/core/names.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/request_file.hpp"
+
+namespace floplan::cli {
+namespace {
+
+struct NamedField {
+  const char* option;
+  const char* path;
+  const char* help;
+};
+
+// Every one is a shorthand of --set PATH=VALUE.
+constexpr NamedField fields[] = {
+    {"--model", "model", "A model of the catalog, as llama-3.1-405b"},
+    {"--params", "parameters", "A bare number of parameters instead, as 405B"},
+    {"--tokens", "tokens", "Training tokens in all, as 15.6T; several stages keep their shares"},
+    {"--law", "law", "The law that predicts the loss, or none"},
+    {"--attention", "attention", "Attention FLOP that count: none, causal or full"},
+    {"--accelerator", "accelerator", "An accelerator of the catalog, as h100-sxm"},
+    {"--precision", "precision", "Whose dense peak MFU refers to: bf16, fp8 or fp4"},
+    {"--peak", "peak", "A peak of your own instead, as 989TFLOP/s"},
+    {"--count", "stage[*].count", "Accelerators, in every stage"},
+    {"--seq", "stage[*].sequence_length", "Sequence length in tokens, in every stage"},
+    {"--global-batch", "stage[*].global_batch", "Sequences a step, in every stage"},
+    {"--achieved", "stage[*].achieved", "Steady rate of one accelerator, as 400TFLOP/s, in every stage"},
+    {"--mfu", "stage[*].mfu", "The same as a share of the peak, as 41%"},
+    {"--tp", "stage[*].layout.tp", "Tensor-parallel degree"},
+    {"--cp", "stage[*].layout.cp", "Context-parallel degree"},
+    {"--pp", "stage[*].layout.pp", "Pipeline-parallel degree"},
+    {"--dp", "stage[*].layout.dp", "Data-parallel degree"},
+    {"--achieved-spread", "achieved_spread", "Standard deviation of the achieved rate, as 3%"},
+    {"--rate-from", "reliability.rate_from", "Failure rate of a record (see: floplan catalog interruptions)"},
+    {"--rate", "reliability.rate_per_node_day", "Failures a node-day, as 3.79e-3"},
+    {"--mtbf", "reliability.mtbf", "Mean time between failures of a job of --mtbf-count accelerators"},
+    {"--mtbf-count", "reliability.mtbf_count", "The size of that job"},
+    {"--restart", "reliability.restart", "Restart that a failure can cut short, as 5min or 4min..8min"},
+    {"--wait", "reliability.wait", "Wait before it, in which nothing runs"},
+    {"--manual-per-day", "reliability.manual_per_day", "Failures a day that wait for a person"},
+    {"--manual-wait", "reliability.manual_wait", "How long they wait"},
+    {"--planned-per-day", "reliability.planned_per_day", "Planned stops a day"},
+    {"--planned-duration", "reliability.planned_duration", "How long one takes"},
+    {"--unexplained-stops", "reliability.unexplained_stops",
+     "Mean extra share of time that no failure rate explains, as 5%"},
+    {"--stall", "checkpoint.stall", "Time that a checkpoint stops the job, as 10s"},
+    {"--interval", "checkpoint.interval", "Useful time between checkpoints, or auto"},
+    {"--price", "price.accelerator_hour",
+     "Price an accelerator-hour, as $2.10/h, $2/h..$3/h, or a name of the catalog"},
+    {"--accelerator-power", "power.accelerator", "Rated power of one accelerator"},
+    {"--node-power", "power.node", "Measured power of its share of a node"},
+    {"--pue", "power.pue", "Power usage effectiveness"},
+    {"--carbon", "power.carbon", "CO2e of the electricity, as 0.383kg/kWh"},
+    {"--energy-basis", "power.basis", "Headline energy: tdp or node"},
+    {"--deadline", "deadline", "Ask for the probability to finish in this time, as 90d"},
+    {"--runs", "draws", "Draws behind the distributions"},
+    {"--seed", "seed", "Seed of the draws"},
+};
+
+// The text of a plan: a file, or a ready plan that is compiled in, by name.
+std::pair<std::string, std::string> load(const std::string& name) {
+  std::error_code error;
+  if (std::filesystem::exists(name, error)) return {read_text_file(name), name};
+  std::vector<std::string> ready;
+  for (const catalog::EmbeddedFile& file : catalog::embedded_files) {
+    if (!file.path.starts_with("plans/")) continue;
+    const std::string stem = std::filesystem::path(file.path).stem().string();
+    if (name == stem || name == stem + ".toml") return {std::string(file.text), std::string(file.path)};
+    ready.push_back(stem);
+  }
+  std::string known;
+  for (const std::string& plan : ready) known += (known.empty() ? "" : ", ") + plan;
+  throw Error(Failure::data, "no_such_file", name,
+              "must be a plan file or the name of a ready plan (" + known + "), and there is none of this name");
+}
+
+}  // namespace
+
+void PlanOptions::add_to(CLI::App& sub) {
+  sub.add_option("plan", file, "A plan as TOML, or the name of a ready one, as llama3_405b")->type_name("PLAN.toml");
+  named_.reserve(std::size(fields));
+  for (const NamedField& field : fields) {
+    named_.push_back({field.option, field.path, std::nullopt});
+    sub.add_option(field.option, named_.back().value, field.help)->group("Fields of the plan");
+  }
+  sub.add_option("--set", set, "Any field, as reliability.restart=5min or stage[2].tokens=12T; may be repeated")
+      ->type_name("PATH=VALUE")
+      ->group("Fields of the plan");
+  sub.add_option("--threads", threads, "Threads; all cores if not given. The answer does not depend on it");
+}
+
+plan::Request PlanOptions::read(const catalog::Catalog& catalog) const {
+  std::vector<plan::Override> overrides;
+  for (const Named& field : named_) {
+    if (field.value) overrides.push_back({field.path, *field.value, field.option});
+  }
+  for (const std::string& assignment : set) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(Failure::usage, "bad_path", "--set", "must be PATH=VALUE, got \"" + assignment + "\"");
+    overrides.push_back(
+        {assignment.substr(0, equals), assignment.substr(equals + 1), "--set " + assignment.substr(0, equals)});
+  }
+  if (!file && overrides.empty())
+    throw Error(Failure::usage, "no_plan", "plan",
+                "needs a plan file, or --model, --tokens, --accelerator, --count and --achieved");
+  const auto [text, place] = file ? load(*file) : std::pair<std::string, std::string>("", "command line");
+  plan::Request request = plan::read_request(text, place, overrides, catalog);
+  if (threads) {
+    const Count count = parse<Count>(*threads, "--threads");
+    if (count.value != std::floor(count.value) || count.value < 1 || count.value > 1024) {
+      throw Error(Failure::usage, "out_of_range", "--threads",
+                  "must be a whole number from 1 to 1024, got " + *threads);
+    }
+    request.threads = static_cast<unsigned>(count.value);
+  }
+  return request;
+}
+
+}  // namespace floplan::cli

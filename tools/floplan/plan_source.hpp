@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The options by which a command is given a plan request: a TOML file (or the name of a ready one), and an override for
+// every field of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "floplan/plan/request.hpp"
+
+namespace floplan::cli {
+
+struct PlanOptions {
+  Text file;
+  std::vector<std::string> set;  // PATH=VALUE
+  Text threads;
+
+  void add_to(CLI::App& sub);
+  [[nodiscard]] plan::Request read(const catalog::Catalog& catalog) const;
+
+ private:
+  struct Named {
+    std::string option, path;
+    Text value;
+  };
+  std::vector<Named> named_;
+};
+
+}  // namespace floplan::cli
