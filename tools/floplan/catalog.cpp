@@ -165,12 +165,9 @@ Answer list(const Session& session, const std::string& kind) {
 
 void add_catalog(Program& program) {
   const auto kind = std::make_shared<std::string>();
-  CLI::App* sub =
-      program.add(program.app, "catalog", "What floplan knows: laws, models, accelerators, prices, interruptions, runs",
-                  [kind](const Session& s) { return list(s, *kind); });
-  sub->add_option("kind", *kind, "laws, models, accelerators, prices, interruptions or runs")
-      ->required()
-      ->check(CLI::IsMember(kinds));
+  Subcommand sub = program.add("catalog", "What floplan knows: laws, models, accelerators, prices, interruptions, runs",
+                               [kind](const Session& s) { return list(s, *kind); });
+  sub.positional("kind", *kind, "What to list", kinds);
 }
 
 }  // namespace floplan::cli

@@ -2,22 +2,27 @@
 //
 // What the commands of the floplan program share: how they are declared, what they answer, and the options of all.
 //
-// A command is one function that adds a subcommand to the program and names the function that answers it. An answer is
+// A command is one function that adds a Subcommand to the program and names the function that answers it. An answer is
 // data in every form that may be asked for (JSON result, tidy table, text); main.cpp prints the one that is.
+//
+// CLI11 stands behind Subcommand, in program.cpp alone: it costs seconds a file to compile.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/report/json.hpp"
 #include "floplan/report/table.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace floplan::cli {
 
@@ -36,24 +41,49 @@ struct Session {
   std::stop_token stop;  // set when the user interrupts
 };
 
-struct Program {
-  CLI::App app{"floplan: what a large training run reaches, takes and costs, as a distribution"};
-  std::string command;  // the one that was chosen, as "reliability goodput"
-  std::function<Answer(const Session&)> answer;
-  bool json = false;
-  bool csv = false;
-  bool quiet = false;
-  std::string out;
-  std::string color = "auto";
-  std::string catalog_folder;
-
-  // A subcommand of `parent` with the output options; `make` answers it.
-  CLI::App* add(CLI::App& parent, const std::string& name, const std::string& help,
-                std::function<Answer(const Session&)> make, bool out_is_file = true);
-};
-
 // An option's text, or nothing when it was not given.
 using Text = std::optional<std::string>;
+using Choices = std::vector<std::string>;
+
+// Declares the options of one command. A reference must outlive the program; std::string targets hold their default.
+class Subcommand {
+ public:
+  explicit Subcommand(CLI::App* app) : app_(app) {}
+  void positional(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
+  void positional(const std::string& name, Text& target, const std::string& help);
+  void required(const std::string& name, std::string& target, const std::string& help);
+  void option(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
+  void option(const std::string& name, Text& target, const std::string& help);
+  void option(const std::string& name, std::vector<std::string>& target, const std::string& help);
+  void flag(const std::string& name, bool& target, const std::string& help);
+  // The options declared from now on stand under this title in --help.
+  void group(std::string title) { group_ = std::move(title); }
+
+ private:
+  CLI::App* app_;
+  std::string group_;
+};
+
+class Program {
+ public:
+  enum class Out { file, folder };  // --out is the program's (a file for the answer), or the command's own
+
+  Program();
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // name may have two words, "reliability goodput"; `make` answers the command.
+  Subcommand add(const std::string& name, const std::string& help, std::function<Answer(const Session&)> make,
+                 Out out_kind = Out::file);
+
+  // Parses, answers and prints. Returns the exit status.
+  [[nodiscard]] int run(int argc, char** argv);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 void add_predict(Program& program);
 void add_catalog(Program& program);

@@ -76,13 +76,12 @@ Answer write(const Session& session, const Options& o) {
 
 void add_export(Program& program) {
   const auto o = std::make_shared<Options>();
-  CLI::App* sub = program.add(
-      program.app, "export", "The data behind figures, as tidy CSV with documented columns",
-      [o](const Session& s) { return write(s, *o); }, false);
-  sub->add_option("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)")
-      ->required();
-  o->source.add_to(*sub);
-  sub->add_option("--out", o->folder, "The folder to write to")->type_name("DIR");
+  Subcommand sub = program.add(
+      "export", "The data behind figures, as tidy CSV with documented columns",
+      [o](const Session& s) { return write(s, *o); }, Program::Out::folder);
+  sub.positional("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)");
+  sub.option("--out", o->folder, "The folder to write to");
+  o->source.add_to(sub);
 }
 
 }  // namespace floplan::cli

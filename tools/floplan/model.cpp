@@ -78,13 +78,11 @@ Answer show(const Session& session, const Options& o) {
 
 void add_model(Program& program) {
   const auto o = std::make_shared<Options>();
-  CLI::App* sub = program.add(program.app, "model", "Parameters, FLOP a token and bytes of a model",
-                              [o](const Session& s) { return show(s, *o); });
-  sub->add_option("model", o->name, "A model of the catalog, as llama-3.1-405b")->required();
-  sub->add_option("--seq", o->seq, "Sequence length for attention FLOP; the model's own if not given");
-  sub->add_option("--precision", o->precision, "bf16, fp8 or fp4, for bytes")
-      ->check(CLI::IsMember({"bf16", "fp8", "fp4"}))
-      ->capture_default_str();
+  Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model",
+                               [o](const Session& s) { return show(s, *o); });
+  sub.positional("model", o->name, "A model of the catalog, as llama-3.1-405b");
+  sub.option("--seq", o->seq, "Sequence length for attention FLOP; the model's own if not given");
+  sub.option("--precision", o->precision, "For bytes", {"bf16", "fp8", "fp4"});
 }
 
 }  // namespace floplan::cli

@@ -36,10 +36,10 @@ Answer answer_plan(const Session& session, const Options& o) {
 
 void add_plan(Program& program) {
   const auto o = std::make_shared<Options>();
-  CLI::App* sub = program.add(program.app, "plan", "Days, accelerator-hours, dollars and energy of a training run",
-                              [o](const Session& s) { return answer_plan(s, *o); });
-  o->source.add_to(*sub);
-  sub->add_flag("--explain", o->explain, "Show every formula with its numbers instead");
+  Subcommand sub = program.add("plan", "Days, accelerator-hours, dollars and energy of a training run",
+                               [o](const Session& s) { return answer_plan(s, *o); });
+  sub.flag("--explain", o->explain, "Show every formula with its numbers instead");
+  o->source.add_to(sub);
 }
 
 }  // namespace floplan::cli

@@ -85,17 +85,17 @@ std::pair<std::string, std::string> load(const std::string& name) {
 
 }  // namespace
 
-void PlanOptions::add_to(CLI::App& sub) {
-  sub.add_option("plan", file, "A plan as TOML, or the name of a ready one, as llama3_405b")->type_name("PLAN.toml");
+void PlanOptions::add_to(Subcommand& sub) {
+  sub.positional("plan", file, "A plan as TOML, or the name of a ready one, as llama3_405b");
+  sub.option("--threads", threads, "Threads; all cores if not given. The answer does not depend on it");
+  sub.group("Fields of the plan");
   named_.reserve(std::size(fields));
   for (const NamedField& field : fields) {
     named_.push_back({field.option, field.path, std::nullopt});
-    sub.add_option(field.option, named_.back().value, field.help)->group("Fields of the plan");
+    sub.option(field.option, named_.back().value, field.help);
   }
-  sub.add_option("--set", set, "Any field, as reliability.restart=5min or stage[2].tokens=12T; may be repeated")
-      ->type_name("PATH=VALUE")
-      ->group("Fields of the plan");
-  sub.add_option("--threads", threads, "Threads; all cores if not given. The answer does not depend on it");
+  sub.option("--set", set,
+             "PATH=VALUE: any field, as reliability.restart=5min or stage[2].tokens=12T; may be repeated");
 }
 
 plan::Request PlanOptions::read(const catalog::Catalog& catalog) const {

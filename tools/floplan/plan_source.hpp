@@ -17,7 +17,7 @@ struct PlanOptions {
   std::vector<std::string> set;  // PATH=VALUE
   Text threads;
 
-  void add_to(CLI::App& sub);
+  void add_to(Subcommand& sub);
   [[nodiscard]] plan::Request read(const catalog::Catalog& catalog) const;
 
  private:

@@ -79,12 +79,12 @@ Answer predict(const Session& session, const Options& o) {
 
 void add_predict(Program& program) {
   const auto o = std::make_shared<Options>();
-  CLI::App* sub = program.add(program.app, "predict", "The loss that a law predicts for N parameters and D tokens",
-                              [o](const Session& s) { return predict(s, *o); });
-  sub->add_option("--law", o->law, "A law of the catalog (see: floplan catalog laws)")->capture_default_str();
-  sub->add_option("--params", o->params, "Number of parameters, as 405B");
-  sub->add_option("--model", o->model, "A model of the catalog instead, counted as the law counts");
-  sub->add_option("--tokens", o->tokens, "Training tokens, as 15.6T")->required();
+  Subcommand sub = program.add("predict", "The loss that a law predicts for N parameters and D tokens",
+                               [o](const Session& s) { return predict(s, *o); });
+  sub.option("--law", o->law, "A law of the catalog (see: floplan catalog laws)");
+  sub.option("--params", o->params, "Number of parameters, as 405B");
+  sub.option("--model", o->model, "A model of the catalog instead, counted as the law counts");
+  sub.required("--tokens", o->tokens, "Training tokens, as 15.6T");
 }
 
 }  // namespace floplan::cli

@@ -16,13 +16,13 @@ namespace {
 struct FailureOptions {
   Text mtbf, count, rate, rate_from, per_node;
 
-  void add_to(CLI::App& sub) {
-    sub.add_option("--mtbf", mtbf, "Mean time between failures of the job, as 6h");
-    sub.add_option("--count", count, "Accelerators of the job, as 16384, with a rate");
-    sub.add_option("--rate", rate, "Failures a node-day, as 3.79e-3");
-    sub.add_option("--rate-from", rate_from,
-                   "A record of the catalog (see: floplan catalog interruptions); llama3-2024 if no rate is given");
-    sub.add_option("--accelerators-per-node", per_node, "With --rate; 8 if not given");
+  void add_to(Subcommand& sub) {
+    sub.option("--mtbf", mtbf, "Mean time between failures of the job, as 6h");
+    sub.option("--count", count, "Accelerators of the job, as 16384, with a rate");
+    sub.option("--rate", rate, "Failures a node-day, as 3.79e-3");
+    sub.option("--rate-from", rate_from,
+               "A record of the catalog (see: floplan catalog interruptions); llama3-2024 if no rate is given");
+    sub.option("--accelerators-per-node", per_node, "With --rate; 8 if not given");
   }
 };
 
@@ -232,25 +232,21 @@ Answer goodput(const Session& session, const GoodputOptions& o) {
 }  // namespace
 
 void add_reliability(Program& program) {
-  CLI::App* group = program.app.add_subcommand("reliability", "Interruptions, checkpoints and effective training time");
-  group->require_subcommand(1);
   const auto i = std::make_shared<IntervalOptions>();
-  CLI::App* sub = program.add(*group, "interval", "The best time between checkpoints",
-                              [i](const Session& s) { return interval(s, *i); });
-  i->failures.add_to(*sub);
-  sub->add_option("--write", i->write, "Time that writing a checkpoint stops the job, as 5min")->required();
-  sub->add_option("--restart", i->restart,
-                  "Time from failure to training again, as 10min: shows what each interval costs");
+  Subcommand sub = program.add("reliability interval", "The best time between checkpoints",
+                               [i](const Session& s) { return interval(s, *i); });
+  i->failures.add_to(sub);
+  sub.required("--write", i->write, "Time that writing a checkpoint stops the job, as 5min");
+  sub.option("--restart", i->restart, "Time from failure to training again, as 10min: shows what each interval costs");
   const auto g = std::make_shared<GoodputOptions>();
-  sub = program.add(*group, "goodput", "The share of time that trains, and where the rest goes",
+  sub = program.add("reliability goodput", "The share of time that trains, and where the rest goes",
                     [g](const Session& s) { return goodput(s, *g); });
-  g->failures.add_to(*sub);
-  sub->add_option("--stall", g->stall, "Time that a checkpoint stops the job, as 10s")->required();
-  sub->add_option("--restart", g->restart, "Restart that a failure can cut short, as 5min")->required();
-  sub->add_option("--wait", g->wait, "Wait before it, in which nothing runs, as 2min")->capture_default_str();
-  sub->add_option("--interval", g->interval, "Useful time between checkpoints, or auto for the exact optimum")
-      ->capture_default_str();
-  sub->add_option("--work", g->work, "Useful work, as 500h: also gives the run time");
+  g->failures.add_to(sub);
+  sub.required("--stall", g->stall, "Time that a checkpoint stops the job, as 10s");
+  sub.required("--restart", g->restart, "Restart that a failure can cut short, as 5min");
+  sub.option("--wait", g->wait, "Wait before it, in which nothing runs, as 2min");
+  sub.option("--interval", g->interval, "Useful time between checkpoints, or auto for the exact optimum");
+  sub.option("--work", g->work, "Useful work, as 500h: also gives the run time");
 }
 
 }  // namespace floplan::cli

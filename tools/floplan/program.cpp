@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "command.hpp"
+#include "floplan/catalog/user_catalog.hpp"
+#include "floplan/core/file.hpp"
+#include "floplan/version.hpp"
+
+namespace floplan::cli {
+
+struct Program::State {
+  CLI::App app{"floplan: what a large training run reaches, takes and costs, as a distribution"};
+  std::string command;  // the one that was chosen, as "reliability goodput"
+  std::function<Answer(const Session&)> answer;
+  bool json = false;
+  bool csv = false;
+  bool quiet = false;
+  std::string out;
+  std::string color = "auto";
+  std::string catalog_folder;
+
+  int answer_and_print();
+  void print_error(std::string_view code, const std::string& message, const std::string& where) const;
+};
+
+Program::Program() : state_(std::make_unique<State>()) {
+  CLI::App& app = state_->app;
+  app.name("floplan");
+  app.set_version_flag("--version", std::string(version));
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+}
+
+Program::~Program() = default;
+
+Subcommand Program::add(const std::string& name, const std::string& help, std::function<Answer(const Session&)> make,
+                        Out out_kind) {
+  State& state = *state_;
+  CLI::App* parent = &state.app;
+  const auto space = name.find(' ');
+  if (space != std::string::npos) {
+    const std::string group = name.substr(0, space);
+    const auto same_name = [&group](CLI::App* app) { return app->get_name() == group; };
+    if (const auto groups = state.app.get_subcommands(same_name); !groups.empty()) {
+      parent = groups.front();
+    } else {
+      parent = state.app.add_subcommand(group, "Interruptions, checkpoints and effective training time");
+      parent->require_subcommand(1);
+    }
+  }
+  CLI::App* sub = parent->add_subcommand(space == std::string::npos ? name : name.substr(space + 1), help);
+  const auto as_json = sub->add_flag("--json", state.json, "Print the answer as one JSON object");
+  sub->add_flag("--csv", state.csv, "Print the answer's table as CSV")->excludes(as_json);
+  if (out_kind == Out::file) {
+    sub->add_option("--out", state.out, "Write the answer to this file instead of the standard output")
+        ->type_name("FILE");
+  }
+  sub->add_flag("--quiet", state.quiet, "Print no warnings in text and CSV output");
+  sub->add_option("--color", state.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+  sub->add_option("--catalog", state.catalog_folder, "A folder of catalog files of your own")
+      ->envname("FLOPLAN_CATALOG")
+      ->type_name("DIR");
+  sub->callback([&state, name, make = std::move(make)] {
+    state.command = name;
+    state.answer = make;
+  });
+  return Subcommand(sub);
+}
+
+namespace {
+
+void finish(CLI::Option* option, const Choices& choices, const std::string& group) {
+  if (!choices.empty()) option->check(CLI::IsMember(choices));
+  if (!group.empty()) option->group(group);
+}
+
+}  // namespace
+
+void Subcommand::positional(const std::string& name, std::string& target, const std::string& help,
+                            const Choices& choices) {
+  finish(app_->add_option(name, target, help)->required(), choices, group_);
+}
+void Subcommand::positional(const std::string& name, Text& target, const std::string& help) {
+  finish(app_->add_option(name, target, help), {}, group_);
+}
+void Subcommand::required(const std::string& name, std::string& target, const std::string& help) {
+  finish(app_->add_option(name, target, help)->required(), {}, group_);
+}
+void Subcommand::option(const std::string& name, std::string& target, const std::string& help, const Choices& choices) {
+  CLI::Option* option = app_->add_option(name, target, help);
+  if (!target.empty()) option->capture_default_str();
+  finish(option, choices, group_);
+}
+void Subcommand::option(const std::string& name, Text& target, const std::string& help) {
+  finish(app_->add_option(name, target, help), {}, group_);
+}
+void Subcommand::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+  // One value an occurrence, so that a positional argument after it is not swallowed.
+  finish(app_->add_option(name, target, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), {},
+         group_);
+}
+void Subcommand::flag(const std::string& name, bool& target, const std::string& help) {
+  finish(app_->add_flag(name, target, help), {}, group_);
+}
+
+namespace {
+
+// Turns SIGINT and SIGTERM into a stop request, so that long work ends with what it has. A second one ends the program.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, done_}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    watcher_ = std::thread([this] {
+      for (int signal = 0; sigwait(&signals_, &signal) == 0 && signal != done_;) {
+        if (source_.stop_requested()) std::_Exit(130);
+        source_.request_stop();
+      }
+    });
+  }
+  ~Interrupts() {
+    pthread_kill(watcher_.native_handle(), done_);
+    watcher_.join();
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  static constexpr int done_ = SIGUSR1;
+  sigset_t signals_{};
+  std::stop_source source_;
+  std::thread watcher_;
+};
+
+bool colored(const std::string& color) {
+  if (color != "auto") return color == "always";
+  return std::getenv("NO_COLOR") == nullptr && isatty(STDERR_FILENO) == 1;
+}
+
+// The command as far as it was typed, for error envelopes before parsing has succeeded.
+std::string typed_command(int argc, char** argv) {
+  std::string out;
+  for (int i = 1; i < argc && i < 3; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-") || (i == 2 && out != "reliability")) break;
+    out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Program::State::print_error(std::string_view code, const std::string& message, const std::string& where) const {
+  if (json) {
+    std::cout << report::envelope(command, version, code, message, where).dump(2) << "\n";
+  } else {
+    std::cerr << (colored(color) ? "\033[1;31mfloplan:\033[0m " : "floplan: ") << message << "\n";
+  }
+}
+
+int Program::State::answer_and_print() {
+  Session session;
+  if (!catalog_folder.empty()) catalog::add_folder(session.catalog, catalog_folder);
+  const Interrupts interrupts;
+  session.stop = interrupts.token();
+  Answer given = answer(session);
+
+  std::string text;
+  if (json) {
+    text =
+        report::envelope(command, version, std::move(given.inputs), std::move(given.result), given.warnings).dump(2) +
+        "\n";
+  } else if (csv) {
+    if (!given.table) throw Error(Failure::usage, "no_table", "--csv", command + " has no table: use --json");
+    text = given.table->csv();
+  } else {
+    text = given.text;
+  }
+  if (!json && !quiet) {
+    for (const Warning& w : given.warnings) {
+      std::cerr << (colored(color) ? "\033[33mwarning\033[0m [" : "warning [") << w.code << "]: " << w.message << "\n";
+    }
+  }
+  if (out.empty()) {
+    std::cout << text << std::flush;
+    if (!std::cout) throw Error(Failure::data, "unwritable_output", "standard output", "cannot be written");
+  } else {
+    write_text_file(out, text);
+  }
+  return given.interrupted ? 130 : 0;
+}
+
+int Program::run(int argc, char** argv) {
+  State& state = *state_;
+  state.command = typed_command(argc, argv);
+  try {
+    state.app.parse(argc, argv);
+    return state.answer_and_print();
+  } catch (const CLI::Success& e) {  // --help, --version
+    return state.app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    for (int i = 1; i < argc; ++i) state.json = state.json || std::string_view(argv[i]) == "--json";
+    state.print_error("usage", std::string(e.what()) + (state.json ? "" : "\nRun with --help for what can be asked."),
+                      "command line");
+    return static_cast<int>(Failure::usage);
+  } catch (const Error& e) {
+    state.print_error(e.code(), e.what(), e.where());
+    return e.exit_status();
+  } catch (const std::exception& e) {
+    state.print_error("internal", std::string("internal error: ") + e.what(), "");
+    return static_cast<int>(Failure::internal);
+  }
+}
+
+}  // namespace floplan::cli
