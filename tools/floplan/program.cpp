@@ -105,7 +105,7 @@ void Subcommand::option(const std::string& name, Text& target, const std::string
 }
 void Subcommand::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
   // One value an occurrence, so that a positional argument after it is not swallowed.
-  finish(app_->add_option(name, target, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), {},
+  finish(app_->add_option(name, target, help)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), {},
          group_);
 }
 void Subcommand::flag(const std::string& name, bool& target, const std::string& help) {

@@ -60,15 +60,16 @@ struct Layout {
   [[nodiscard]] std::int64_t accelerators() const { return tensor * context * pipeline * data; }
 };
 
+// Every field has an initializer, so that {.tokens = ..., .accelerators = ...} compiles without a warning.
 struct Stage {
-  std::string name;
-  Tokens tokens;
-  Count accelerators;
-  Tokens sequence_length{8192};           // an average where it changes within the stage
-  std::optional<Count> global_batch;      // sequences a step
-  std::optional<FlopPerSecond> achieved;  // steady rate of one accelerator; or else
-  std::optional<Fraction> mfu;            // the same as a share of the dense peak
-  std::optional<Layout> layout;
+  std::string name{};
+  Tokens tokens{};
+  Count accelerators{};
+  Tokens sequence_length{8192};             // an average where it changes within the stage
+  std::optional<Count> global_batch{};      // sequences a step
+  std::optional<FlopPerSecond> achieved{};  // steady rate of one accelerator; or else
+  std::optional<Fraction> mfu{};            // the same as a share of the dense peak
+  std::optional<Layout> layout{};
 };
 
 struct Reliability {
