@@ -13,10 +13,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/error.hpp"
+#include "floplan/core/quantity_text.hpp"
 #include "floplan/report/json.hpp"
 #include "floplan/report/table.hpp"
 
@@ -38,12 +41,23 @@ struct Answer {
 // What an answering function may use.
 struct Session {
   catalog::Catalog catalog;
-  std::stop_token stop;  // set when the user interrupts
+  // To be called where long work begins: from then on the first interrupt is a request to stop with what there is. Before,
+  // it ends the program, which may be waiting for a file.
+  std::function<std::stop_token()> interruptible;
 };
 
 // An option's text, or nothing when it was not given.
 using Text = std::optional<std::string>;
 using Choices = std::vector<std::string>;
+
+// An option's value, which must lie in a range.
+template <class Q>
+[[nodiscard]] Q parse_between(const std::string& text, std::string_view option, Q low, Q high) {
+  const Q out = parse<Q>(text, option);
+  if (out >= low && out <= high) return out;
+  throw Error(Failure::usage, "out_of_range", std::string(option),
+              "must be from " + print(low, 6) + " to " + print(high, 6) + ", got " + print(out));
+}
 
 // Declares the options of one command. A reference must outlive the program; std::string targets hold their default.
 class Subcommand {

@@ -20,23 +20,25 @@ double bytes_a_value(const std::string& precision) { return precision == "bf16" 
 Answer show(const Session& session, const Options& o) {
   const catalog::Model model = session.catalog.model(o.name, "model");
   const architecture::Transformer& t = model.shape;
-  const Tokens sequence = o.seq ? parse<Tokens>(*o.seq, "--seq") : model.sequence_length.value_or(Tokens(8192));
+  const Tokens sequence =
+      o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9)) : model.sequence_length.value_or(Tokens(8192));
   const architecture::ParameterCount count = architecture::parameter_count(t);
   const auto flop = architecture::training_flop_per_token(t, sequence);
   const double bytes = bytes_a_value(o.precision);
   const Bytes kv = architecture::kv_bytes_per_token(t, bytes);
   Answer answer;
-  answer.inputs = {{"model", model.name}, {"sequence_length", sequence.value}, {"precision", o.precision}};
+  answer.inputs = {
+      {"model", model.name}, {"sequence_length", report::count_json(sequence)}, {"precision", o.precision}};
   answer.result = {
       {"name", model.name},
       {"parameters",
-       {{"total", count.total.value},
-        {"active", count.active.value},
-        {"embedding", count.embedding.value},
-        {"non_embedding", count.non_embedding.value}}},
+       {{"total", report::count_json(count.total)},
+        {"active", report::count_json(count.active)},
+        {"embedding", report::count_json(count.embedding)},
+        {"non_embedding", report::count_json(count.non_embedding)}}},
       {"flop_per_token", {{"six_n", flop.six_n.value}, {"causal", flop.causal.value}, {"full", flop.full.value}}},
-      {"kv_bytes_per_token", kv.value},
-      {"weights_bytes", count.total.value * bytes},
+      {"kv_bytes_per_token", report::count_json(kv)},
+      {"weights_bytes", report::count_json(count.total.value * bytes)},
       {"layers", t.layers},
       {"width", t.width},
       {"heads", t.heads},
@@ -45,8 +47,8 @@ Answer show(const Session& session, const Options& o) {
       {"ffn_width", t.ffn_width},
       {"vocabulary", t.vocabulary},
       {"tied_embeddings", t.tied_embeddings},
-      {"sequence_length", sequence.value},
-      {"published_parameters", report::json(model.published_parameters)},
+      {"sequence_length", report::count_json(sequence)},
+      {"published_parameters", report::count_json(model.published_parameters)},
       {"source", model.provenance.source},
       {"verified", model.provenance.verified}};
   if (model.published_parameters && *model.published_parameters != count.total) {

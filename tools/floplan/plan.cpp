@@ -19,7 +19,7 @@ struct Options {
 
 Answer answer_plan(const Session& session, const Options& o) {
   plan::Request request = o.source.read(session.catalog);
-  const plan::Plan p = plan::make_plan(std::move(request), session.stop);
+  const plan::Plan p = plan::make_plan(std::move(request), session.interruptible());
   Answer answer;
   answer.inputs = report::inputs_json(p.request);
   answer.inputs["plan"] = o.source.file.value_or("");

@@ -113,7 +113,7 @@ plan::Request PlanOptions::read(const catalog::Catalog& catalog) const {
   if (!file && overrides.empty())
     throw Error(Failure::usage, "no_plan", "plan",
                 "needs a plan file, or --model, --tokens, --accelerator, --count and --achieved");
-  const auto [text, place] = file ? load(*file) : std::pair<std::string, std::string>("", "command line");
+  const auto [text, place] = file ? load(*file) : std::pair<std::string, std::string>();
   plan::Request request = plan::read_request(text, place, overrides, catalog);
   if (threads) {
     const Count count = parse<Count>(*threads, "--threads");

@@ -27,12 +27,12 @@ Answer predict(const Session& session, const Options& o) {
     const auto counted = architecture::parameter_count(session.catalog.model(*o.model, "--model").shape);
     n = law.parameter_convention == law::ParameterConvention::non_embedding ? counted.non_embedding : counted.total;
   } else {
-    n = parse<Parameters>(*o.params, "--params");
+    n = parse_between(*o.params, "--params", Parameters(1), Parameters(1e24));
     answer.warnings.push_back(
         {"parameter_convention", law.name + " counts " + count + " parameters; --params is taken as such a count"});
     if (law.parameter_convention == law::ParameterConvention::total) answer.warnings.pop_back();
   }
-  const Tokens d = parse<Tokens>(o.tokens, "--tokens");
+  const Tokens d = parse_between(o.tokens, "--tokens", Tokens(1), Tokens(1e24));
   const law::LossTerms<double> terms = law::predict(law.form, n, d);
   const double decades = law::extrapolation_decades(law.range, n, d);
   if (decades > 0.01) {
@@ -46,7 +46,7 @@ Answer predict(const Session& session, const Options& o) {
   answer.warnings.push_back(
       {"no_interval",
        law.name + " was published without a covariance of its coefficients, so no interval can be given"});
-  answer.inputs = {{"law", law.name}, {"parameters", n.value}, {"tokens", d.value}};
+  answer.inputs = {{"law", law.name}, {"parameters", report::count_json(n)}, {"tokens", report::count_json(d)}};
   if (o.model) answer.inputs["model"] = *o.model;
   answer.result = {{"loss", terms.total()},
                    {"loss_unit", law.loss_unit},

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "command.hpp"
 #include "floplan/catalog/user_catalog.hpp"
 #include "floplan/core/file.hpp"
+#include "floplan/core/names.hpp"
 #include "floplan/version.hpp"
 
 namespace floplan::cli {
@@ -105,8 +108,10 @@ void Subcommand::option(const std::string& name, Text& target, const std::string
 }
 void Subcommand::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
   // One value an occurrence, so that a positional argument after it is not swallowed.
-  finish(app_->add_option(name, target, help)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), {},
-         group_);
+  finish(app_->add_option(name, target, help)
+             ->allow_extra_args(false)
+             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll),
+         {}, group_);
 }
 void Subcommand::flag(const std::string& name, bool& target, const std::string& help) {
   finish(app_->add_flag(name, target, help), {}, group_);
@@ -120,7 +125,7 @@ class Interrupts {
   Interrupts() {
     sigemptyset(&signals_);
     for (const int signal : {SIGINT, SIGTERM, done_}) sigaddset(&signals_, signal);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     watcher_ = std::thread([this] {
       for (int signal = 0; sigwait(&signals_, &signal) == 0 && signal != done_;) {
         if (source_.stop_requested()) std::_Exit(130);
@@ -131,6 +136,7 @@ class Interrupts {
   ~Interrupts() {
     pthread_kill(watcher_.native_handle(), done_);
     watcher_.join();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
@@ -139,7 +145,7 @@ class Interrupts {
 
  private:
   static constexpr int done_ = SIGUSR1;
-  sigset_t signals_{};
+  sigset_t signals_{}, before_{};
   std::stop_source source_;
   std::thread watcher_;
 };
@@ -147,6 +153,55 @@ class Interrupts {
 bool colored(const std::string& color) {
   if (color != "auto") return color == "always";
   return std::getenv("NO_COLOR") == nullptr && isatty(STDERR_FILENO) == 1;
+}
+
+// What is wrong with the command line, in words better than CLI11's where it is a name that is not there.
+Error usage_error(const CLI::App& root, int argc, char** argv, const std::string& said) {
+  const CLI::App* app = &root;
+  std::string typed = root.get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i]);
+    const auto fail = [&](const std::string& code, const std::string& name, const std::string& rule,
+                          const std::vector<std::string>& known) {
+      return Error(Failure::usage, code, name, rule + nearest_names_text(name, known) + ": see " + typed + " --help");
+    };
+    if (word.starts_with("--") && word.size() > 2) {
+      const std::string name = word.substr(0, word.find('='));
+      if (app->get_option_no_throw(name) != nullptr) continue;
+      std::vector<std::string> known;
+      for (const CLI::Option* option : app->get_options()) known.push_back("--" + option->get_single_name());
+      return fail("unknown_option", name, "is no option of " + typed, known);
+    }
+    if (word.starts_with("-") || app->get_subcommands({}).empty()) continue;
+    std::vector<std::string> known;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : app->get_subcommands({})) {
+      known.push_back(command->get_name());
+      if (command->get_name() == word) next = command;
+    }
+    if (next == nullptr) return fail("unknown_command", word, "is no command of " + typed, known);
+    app = next;
+    typed += " " + word;
+  }
+  const auto colon = said.find(": ");
+  const std::string option = said.starts_with("--") && colon != std::string::npos ? said.substr(0, colon) : "";
+  std::string rule = option.empty() ? said : said.substr(colon + 2);
+  if (rule.starts_with("At Most 1 required")) rule = "must be given once";
+  if (rule.starts_with("1 required")) rule = "needs a value";
+  return {Failure::usage, "usage", option.empty() ? "command line" : option, rule + ": see " + typed + " --help"};
+}
+
+// The whole answer or nothing, as write_text_file has it; a device or a pipe is written to, and a link stays.
+void write_answer(const std::filesystem::path& path, const std::string& text) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && std::filesystem::is_regular_file(status)) {
+    return write_text_file(std::filesystem::canonical(path, error), text);
+  }
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) return write_text_file(path, text);
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw Error(Failure::data, "unwritable_file", path.string(), "cannot be written");
 }
 
 // The command as far as it was typed, for error envelopes before parsing has succeeded.
@@ -164,40 +219,42 @@ std::string typed_command(int argc, char** argv) {
 
 void Program::State::print_error(std::string_view code, const std::string& message, const std::string& where) const {
   if (json) {
-    std::cout << report::envelope(command, version, code, message, where).dump(2) << "\n";
+    std::cout << report::json_text(report::envelope(command, version, code, message, where)) << std::flush;
   } else {
-    std::cerr << (colored(color) ? "\033[1;31mfloplan:\033[0m " : "floplan: ") << message << "\n";
+    std::cerr << (colored(color) ? "\033[1;31mfloplan:\033[0m " : "floplan: ") << report::printable(message, true)
+              << "\n";
   }
 }
 
 int Program::State::answer_and_print() {
   Session session;
   if (!catalog_folder.empty()) catalog::add_folder(session.catalog, catalog_folder);
-  const Interrupts interrupts;
-  session.stop = interrupts.token();
+  std::optional<Interrupts> interrupts;
+  session.interruptible = [&interrupts] { return interrupts.emplace().token(); };
   Answer given = answer(session);
+  interrupts.reset();
 
   std::string text;
   if (json) {
-    text =
-        report::envelope(command, version, std::move(given.inputs), std::move(given.result), given.warnings).dump(2) +
-        "\n";
+    text = report::json_text(
+        report::envelope(command, version, std::move(given.inputs), std::move(given.result), given.warnings));
   } else if (csv) {
     if (!given.table) throw Error(Failure::usage, "no_table", "--csv", command + " has no table: use --json");
     text = given.table->csv();
   } else {
-    text = given.text;
+    text = report::printable(std::move(given.text), true);
   }
   if (!json && !quiet) {
     for (const Warning& w : given.warnings) {
-      std::cerr << (colored(color) ? "\033[33mwarning\033[0m [" : "warning [") << w.code << "]: " << w.message << "\n";
+      std::cerr << (colored(color) ? "\033[33mwarning\033[0m [" : "warning [") << w.code
+                << "]: " << report::printable(w.message) << "\n";
     }
   }
   if (out.empty()) {
     std::cout << text << std::flush;
     if (!std::cout) throw Error(Failure::data, "unwritable_output", "standard output", "cannot be written");
   } else {
-    write_text_file(out, text);
+    write_answer(out, text);
   }
   return given.interrupted ? 130 : 0;
 }
@@ -209,12 +266,13 @@ int Program::run(int argc, char** argv) {
     state.app.parse(argc, argv);
     return state.answer_and_print();
   } catch (const CLI::Success& e) {  // --help, --version
-    return state.app.exit(e);
+    const int status = state.app.exit(e);
+    return std::cout.flush() ? status : static_cast<int>(Failure::data);
   } catch (const CLI::ParseError& e) {
     for (int i = 1; i < argc; ++i) state.json = state.json || std::string_view(argv[i]) == "--json";
-    state.print_error("usage", std::string(e.what()) + (state.json ? "" : "\nRun with --help for what can be asked."),
-                      "command line");
-    return static_cast<int>(Failure::usage);
+    const Error error = usage_error(state.app, argc, argv, e.what());
+    state.print_error(error.code(), error.what(), error.where());
+    return error.exit_status();
   } catch (const Error& e) {
     state.print_error(e.code(), e.what(), e.where());
     return e.exit_status();

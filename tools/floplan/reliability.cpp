@@ -2,15 +2,19 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/core/distribution.hpp"
 #include "floplan/core/quantity_text.hpp"
-#include "floplan/plan/request.hpp"
+#include "floplan/core/random.hpp"
 #include "floplan/reliability/checkpoint_interval.hpp"
 #include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/completion_draw.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/plan_json.hpp"
 
 namespace floplan::cli {
 namespace {
+
+constexpr Seconds century = days(36500);
 
 // Where a job's MTBF comes from: given, or a rate and a size.
 struct FailureOptions {
@@ -37,23 +41,29 @@ Failures failures(const Session& session, const FailureOptions& o, std::vector<W
   Failures out;
   if (o.count) {
     out.count = parse<Count>(*o.count, "--count");
-    if (out.count->value < 1 || out.count->value != std::floor(out.count->value)) {
-      throw Error(Failure::usage, "out_of_range", "--count", "must be a whole number of at least 1, got " + *o.count);
+    if (out.count->value < 1 || out.count->value != std::floor(out.count->value) || out.count->value > 1e9) {
+      throw Error(Failure::usage, "out_of_range", "--count", "must be a whole number from 1 to 1e9, got " + *o.count);
     }
   }
+  if (o.per_node && !o.rate)
+    throw Error(Failure::usage, "conflict", "--accelerators-per-node", "belongs to --rate, which is not given");
   if (o.mtbf) {
     if (o.rate || o.rate_from)
       throw Error(Failure::usage, "conflict", "--mtbf", "is the job's own: no --rate or --rate-from beside it");
-    out.mtbf = parse<Seconds>(*o.mtbf, "--mtbf");
+    out.mtbf = parse_between(*o.mtbf, "--mtbf", Seconds(1e-6), Seconds(1e15));
     out.source = "given";
     return out;
   }
   if (!out.count) throw Error(Failure::usage, "missing_option", "--mtbf", "needs --mtbf, or --count with a rate");
   if (o.rate && o.rate_from)
     throw Error(Failure::usage, "conflict", "--rate", "a rate is given once: --rate or --rate-from");
-  const Count per_node = o.per_node ? parse<Count>(*o.per_node, "--accelerators-per-node") : Count(8);
+  const Count per_node =
+      o.per_node ? parse_between(*o.per_node, "--accelerators-per-node", Count(1), Count(1e6)) : Count(8);
   if (o.rate) {
-    out.rate = reliability::rate_from_node_days(parse_number(*o.rate, "--rate"), per_node);
+    const double rate = parse_number(*o.rate, "--rate");
+    if (!(rate >= 1e-12 && rate <= 1e6))
+      throw Error(Failure::usage, "out_of_range", "--rate", "must be from 1e-12 to 1e6 a node-day, got " + *o.rate);
+    out.rate = reliability::rate_from_node_days(rate, per_node);
     out.source = "given";
   } else {
     const catalog::InterruptionWindow w =
@@ -106,7 +116,9 @@ struct IntervalOptions {
 Answer interval(const Session& session, const IntervalOptions& o) {
   Answer answer;
   const Failures f = failures(session, o.failures, answer.warnings);
-  const Seconds write = parse<Seconds>(o.write, "--write");
+  const Seconds write = parse_between(o.write, "--write", Seconds(1e-6), century);
+  std::optional<Seconds> restart;
+  if (o.restart) restart = parse_between(*o.restart, "--restart", Seconds(0), century);
   const Intervals i = intervals(write, f.mtbf);
   answer.inputs = {{"mtbf_s", f.mtbf.value}, {"write_s", write.value}};
   answer.result = {{"interval_s", i.exact.value}};
@@ -119,11 +131,11 @@ Answer interval(const Session& session, const IntervalOptions& o) {
     c.mtbf = f.mtbf;
     c.interval = tau;
     c.stall = write;
-    c.restart = parse<Seconds>(*o.restart, "--restart");
+    c.restart = *restart;
     return reliability::completion(days(1), c);
   };
-  if (o.restart) {
-    answer.inputs["restart_s"] = parse<Seconds>(*o.restart, "--restart").value;
+  if (restart) {
+    answer.inputs["restart_s"] = restart->value;
     best = at(i.exact);
     answer.result["ettr"] = best->ettr;
     answer.result["ettr_first_order"] = best->ettr_first_order;
@@ -174,23 +186,25 @@ Answer goodput(const Session& session, const GoodputOptions& o) {
   const Failures f = failures(session, o.failures, answer.warnings);
   reliability::Conditions c;
   c.mtbf = f.mtbf;
-  c.stall = parse<Seconds>(o.stall, "--stall");
-  c.restart = parse<Seconds>(o.restart, "--restart");
-  c.wait = parse<Seconds>(o.wait, "--wait");
-  const Seconds work = o.work ? parse<Seconds>(*o.work, "--work") : days(1);
+  c.stall = parse_between(o.stall, "--stall", Seconds(0), century);
+  c.restart = parse_between(o.restart, "--restart", Seconds(0), century);
+  c.wait = parse_between(o.wait, "--wait", Seconds(0), century);
+  const Seconds work = o.work ? parse_between(*o.work, "--work", Seconds(1e-6), Seconds(1e15)) : days(1);
   if (!(c.stall.value > 0) && o.interval == "auto") {
     throw Error(Failure::usage, "out_of_range", "--stall",
                 "a checkpoint that stalls nothing has no best interval: give --interval");
   }
   std::optional<Intervals> best;
   if (c.stall.value > 0) best = intervals(c.stall, c.mtbf);
-  c.interval = o.interval == "auto" ? best->exact : parse<Seconds>(o.interval, "--interval");
+  c.interval = o.interval == "auto" ? best->exact : parse_between(o.interval, "--interval", Seconds(1e-3), century);
   const reliability::Completion run = reliability::completion(work, c);
   for (Warning& w : reliability::cautions(c)) answer.warnings.push_back(std::move(w));
-  answer.inputs = {
-      {"count", report::json(f.count)}, {"stall_s", c.stall.value},
-      {"restart_s", c.restart.value},   {"wait_s", c.wait.value},
-      {"interval", o.interval},         {"work_s", o.work ? report::Json(work.value) : report::Json(nullptr)}};
+  answer.inputs = {{"count", report::count_json(f.count)},
+                   {"stall_s", c.stall.value},
+                   {"restart_s", c.restart.value},
+                   {"wait_s", c.wait.value},
+                   {"interval", o.interval},
+                   {"work_s", o.work ? report::Json(work.value) : report::Json(nullptr)}};
   answer.result = failures_json(f);
   answer.result["interval_s"] = c.interval.value;
   if (best) add_intervals(answer.result, *best);
@@ -212,12 +226,16 @@ Answer goodput(const Session& session, const GoodputOptions& o) {
   if (o.work) {
     answer.result["failures"] = run.failures;
     answer.result["wall_clock_hours"] = in_hours(run.wall_clock);
-    const double mean = in_days(run.wall_clock);
-    const double sd = in_days(run.standard_deviation);
-    // The run time is a sum over many segments: normal to a few hundredths of a standard deviation (a simulation agrees).
-    constexpr double z95 = 1.6448536269514722;
-    answer.result["wall_clock_days"] = report::to_json(Distribution{
-        mean, sd, mean - z95 * sd, mean - plan::normal_p90 * sd, mean, mean + plan::normal_p90 * sd, mean + z95 * sd});
+    // Mean and deviation are exact; the quantiles are those of draws, since few failures are far from a normal sum.
+    std::vector<double> draws(10000);
+    for (std::size_t i = 0; i < draws.size(); ++i) {
+      RandomStream stream(1, i);
+      draws[i] = in_days(reliability::draw_completion(stream, work, c).wall_clock);
+    }
+    Distribution distribution = summarise(std::move(draws));
+    distribution.mean = in_days(run.wall_clock);
+    distribution.standard_deviation = in_days(run.standard_deviation);
+    answer.result["wall_clock_days"] = report::to_json(distribution);
     row("useful work", in_hours(work), 6, "h");
     row("expected run time", in_hours(run.wall_clock), 6, "h");
     row("  standard deviation", in_hours(run.standard_deviation), 3, "h");

@@ -78,7 +78,7 @@ inline void check(const Transformer& t) {
 // Keys and values of one token over all layers, `bytes_per_value` each (2 for BF16, 1 for FP8).
 [[nodiscard]] inline Bytes kv_bytes_per_token(const Transformer& t, double bytes_per_value = 2) {
   check(t);
-  return Bytes(2 * static_cast<double>(t.layers * t.kv_heads * t.head_width) * bytes_per_value);
+  return Bytes(2 * static_cast<double>(t.layers) * static_cast<double>(t.kv_heads * t.head_width) * bytes_per_value);
 }
 
 }  // namespace floplan::architecture

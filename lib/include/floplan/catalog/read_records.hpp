@@ -31,6 +31,7 @@ auto read_rows(const CsvTable& table, std::vector<std::string> columns, Read rea
     auto record = read(reader);
     if constexpr (requires { record.name; }) {
       record.name = lower_case(reader.required_text("name"));
+      for (std::string& alias : record.aliases) alias = lower_case(alias);
       for (const auto& other : out) {
         if (other.name == record.name)
           throw reader.fail("name", "must be unique in the file, got \"" + record.name + "\" again");

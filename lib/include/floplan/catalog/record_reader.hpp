@@ -32,11 +32,14 @@ class RecordReader {
     known.insert(known.end(), {"source", "date", "verified", "note"});
     for (std::size_t i = 0; i < table.header().size(); ++i) {
       const std::string& title = table.header()[i];
-      if (std::find(known.begin(), known.end(), title) == known.end()) {
-        throw Error(
-            Failure::data, "unknown_column", table.name() + ":1:" + std::to_string(i + 1),
-            "column must be one that this catalog has, got \"" + title + "\"" + nearest_names_text(title, known));
-      }
+      const auto refuse = [&](const char* code, const std::string& rule, const std::string& hint) {
+        return Error(Failure::data, code,
+                     table.name() + ":" + std::to_string(table.header_line()) + ":" + std::to_string(i + 1),
+                     "column must be " + rule + ", got \"" + title + "\"" + hint);
+      };
+      if (std::find(known.begin(), known.end(), title) == known.end())
+        throw refuse("unknown_column", "one that this catalog has", nearest_names_text(title, known));
+      if (table.find_column(title) != i) throw refuse("repeated_column", "named once", " again");
     }
   }
 
@@ -52,10 +55,7 @@ class RecordReader {
 
   [[nodiscard]] std::string text(std::string_view title) const {
     const auto column = table_.find_column(title);
-    std::string_view cell = column ? row_[*column] : std::string_view();
-    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-    return std::string(cell);
+    return std::string(trimmed(column ? row_[*column] : std::string_view()));
   }
   [[nodiscard]] std::string required_text(std::string_view title) const {
     std::string out = text(title);
@@ -67,7 +67,8 @@ class RecordReader {
     const std::string whole = text(title);
     for (std::size_t begin = 0; begin < whole.size();) {
       const std::size_t end = std::min(whole.find(';', begin), whole.size());
-      if (end > begin) out.push_back(whole.substr(begin, end - begin));
+      const std::string_view entry = trimmed(std::string_view(whole).substr(begin, end - begin));
+      if (!entry.empty()) out.emplace_back(entry);
       begin = end + 1;
     }
     return out;
@@ -132,6 +133,12 @@ class RecordReader {
   }
 
  private:
+  [[nodiscard]] static std::string_view trimmed(std::string_view cell) {
+    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+    return cell;
+  }
+
   const CsvTable& table_;
   CsvRow row_{{}, 0};
 };

@@ -46,6 +46,7 @@ class CsvTable {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
+  [[nodiscard]] std::size_t header_line() const { return header_line_; }
   [[nodiscard]] std::size_t size() const { return starts_.size(); }
   [[nodiscard]] CsvRow row(std::size_t i) const {
     const std::size_t end = i + 1 < starts_.size() ? starts_[i + 1] : cells_.size();
@@ -65,7 +66,8 @@ class CsvTable {
   }
   [[nodiscard]] std::size_t column(std::string_view name) const {
     if (const auto found = find_column(name)) return *found;
-    throw Error(Failure::data, "missing_column", name_ + ":1", "needs a column \"" + std::string(name) + "\"");
+    throw Error(Failure::data, "missing_column", name_ + ":" + std::to_string(header_line_),
+                "needs a column \"" + std::string(name) + "\"");
   }
   // "name:line:column", both from 1.
   [[nodiscard]] std::string place(const CsvRow& row, std::size_t column_index) const {
@@ -78,6 +80,7 @@ class CsvTable {
   std::string name_;
   std::shared_ptr<const std::string> buffer_;
   std::vector<std::string> header_;
+  std::size_t header_line_ = 1;
   std::vector<std::string_view> cells_;
   std::vector<std::size_t> starts_;
   std::vector<std::size_t> lines_;
@@ -143,6 +146,7 @@ class CsvTable {
     }
     if (row.size() == 1 && row.front().find_first_not_of(" \t") == std::string_view::npos) continue;
     if (table.header_.empty()) {
+      table.header_line_ = row_line;
       for (std::string_view title : row) {
         while (!title.empty() && (title.front() == ' ' || title.front() == '\t')) title.remove_prefix(1);
         while (!title.empty() && (title.back() == ' ' || title.back() == '\t')) title.remove_suffix(1);

@@ -72,7 +72,7 @@ bool parallel_for(std::size_t count, unsigned threads, Body&& body, std::stop_to
     work();
   }
   if (error) std::rethrow_exception(error);
-  return !stop.stop_requested();
+  return next.load() >= count;  // a chunk that was handed out was finished
 }
 
 }  // namespace floplan

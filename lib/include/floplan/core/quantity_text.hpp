@@ -69,10 +69,12 @@ struct DecimalText {
     while (j < text.size() && is_digit(text[j])) ++j;
     if (j > first_digit) {
       const std::size_t start = text[i + 1] == '+' ? i + 2 : i + 1;
-      // An exponent too long for a long is an overflow whatever its digits: any value out of double's range will do.
+      // A billion is out of double's range whatever the digits, and leaves room to add a unit's own exponent.
+      constexpr long beyond = 1000000000;
       if (std::from_chars(text.data() + start, text.data() + j, out.exponent).ec != std::errc()) {
-        out.exponent = text[i + 1] == '-' ? -100000 : 100000;
+        out.exponent = text[i + 1] == '-' ? -beyond : beyond;
       }
+      out.exponent = std::clamp(out.exponent, -beyond, beyond);
       i = j;
     }
   }
@@ -118,6 +120,7 @@ struct DecimalText {
   while (!rest.empty() && rest.back() == ' ') rest.remove_suffix(1);
   if (rest.empty()) throw refused(text, kind, where, "it is empty");
   if (!kind.prefix.empty() && rest.starts_with(kind.prefix)) rest.remove_prefix(kind.prefix.size());
+  if (rest.empty()) throw refused(text, kind, where, "it is not a number");
   if (rest.front() == '-') throw refused(text, kind, where, "it must not be negative");
   if (rest.front() == '+') rest.remove_prefix(1);
 

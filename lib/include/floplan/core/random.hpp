@@ -37,11 +37,14 @@ class RandomStream {
     return words_[used_++];
   }
 
-  // Uniform on (0, 1): 53 bits, never 0 or 1, so that a logarithm or a quantile of it is finite.
+  // Uniform on (0, 1): 52 bits, never 0 or 1, so that a logarithm or a quantile of it is finite.
   constexpr double uniform() {
-    const std::uint64_t a = (*this)() >> 5;
-    const std::uint64_t b = (*this)() >> 6;
-    return (static_cast<double>(a * 67108864 + b) + 0.5) / 9007199254740992.0;
+    const result_type first = (*this)();
+    return uniform_of(first, (*this)());
+  }
+  // The centres of 2^52 equal cells; with 53 bits the last centre would round to 1. Public for the tests of its ends.
+  static constexpr double uniform_of(result_type first, result_type second) {
+    return (static_cast<double>((std::uint64_t{first} >> 6) * 67108864 + (second >> 6)) + 0.5) / 4503599627370496.0;
   }
 
   // Uniform on 0 .. count-1 without bias (Lemire 2019: multiply, and reject the few words that would favour low values).

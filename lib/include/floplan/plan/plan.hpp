@@ -51,8 +51,7 @@ struct EnergyAccount {
 struct Sensitivity {
   std::string input;
   std::string input_low, input_high;
-  double low = 0;  // expected wall-clock days
-  double high = 0;
+  std::optional<double> low, high;  // expected wall-clock days; absent where the run would never end
 };
 
 struct Deadline {
@@ -86,7 +85,8 @@ struct Plan {
   std::optional<Deadline> deadline;
   std::vector<Sensitivity> sensitivity;
   std::vector<Warning> warnings;
-  bool complete = true;  // false when the draws were interrupted
+  std::size_t draws = 0;  // behind the distributions
+  bool complete = true;   // false when the draws were interrupted
 
   [[nodiscard]] const StagePlan& main() const { return stages[main_stage]; }
   // The account of the request's basis, or nullptr when it has no power.

@@ -9,14 +9,14 @@
 //
 // Sources: Llama 3 (arXiv 2407.21783), Daly 2006, Kokolis et al. 2025. Cost: about 2 microseconds a draw and stage.
 // Errors: usage for values out of range; infeasible for a layout that does not divide, a rate above the dense peak, a
-// deadline that even a run without failures misses.
+// deadline that even a run without failures misses, a stage that would never end; no_answer where some draws never end.
 // Pitfall: checkpoint intervals are chosen at the median inputs and kept in every draw, as a real run would.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -70,7 +70,8 @@ struct Scenario {
 }
 
 struct Draw {
-  double days = std::numeric_limits<double>::quiet_NaN();
+  bool done = false;
+  double days = 0;
   double hours = 0;
   double interruptions = 0;
   double dollars = 0;
@@ -94,6 +95,7 @@ struct Draw {
   const double unexplained =
       r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
   Draw out;
+  out.done = true;
   double seconds = 0;
   for (const StagePlan& stage : plan.stages) {
     const Count accelerators = stage.request.accelerators;
@@ -112,10 +114,17 @@ struct Draw {
 [[nodiscard]] inline std::vector<Sensitivity> sensitivities(const Plan& plan) {
   const Request& r = plan.request;
   std::vector<Sensitivity> out;
+  const auto days_at = [&plan](const Scenario& s) -> std::optional<double> {
+    try {
+      return in_days(expected_wall_clock(plan, s));
+    } catch (const Error& error) {
+      if (error.failure() == Failure::infeasible) return std::nullopt;
+      throw;
+    }
+  };
   const auto add = [&](std::string input, std::string low, std::string high, const Scenario& at_low,
                        const Scenario& at_high) {
-    out.push_back({std::move(input), std::move(low), std::move(high), in_days(expected_wall_clock(plan, at_low)),
-                   in_days(expected_wall_clock(plan, at_high))});
+    out.push_back({std::move(input), std::move(low), std::move(high), days_at(at_low), days_at(at_high)});
   };
   const auto add_uncertain = [&](const char* input, const Uncertain<Seconds>& u, double Scenario::*score) {
     if (!u.spreads()) return;
@@ -150,8 +159,30 @@ struct Draw {
   return out;
 }
 
-[[nodiscard]] inline StagePlan plan_stage(const Plan& plan, const Stage& stage) {
+// completion(), with an error that names the stage: what is too long there may be any of the times.
+[[nodiscard]] inline reliability::Completion complete_stage(std::size_t index, const std::string& name, Seconds ideal,
+                                                            const reliability::Conditions& c) {
+  const auto refuse = [&](const std::string& rule) {
+    return Error(Failure::infeasible, "never_ends", "plan: stage[" + std::to_string(index + 1) + "]",
+                 "\"" + name + "\" must end within 1e15 s, 32 million years: " + rule);
+  };
+  if (!(ideal.value < 1e15)) {
+    throw refuse("its work alone takes " + print_number(in_days(ideal), 3) + " days");
+  }
+  try {
+    return reliability::completion(ideal, c);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::infeasible) throw;
+  }
+  throw refuse("an interval of " + print(c.interval, 3) + ", a stall of " + print(c.stall, 3) + ", a restart of " +
+               print(c.restart, 3) + ", a wait of " + print(c.mean_wait(), 3) + " and " +
+               print_number(c.planned_per_day, 3) + " planned stops a day of " + print(c.planned_duration, 3) +
+               " are too much for an MTBF of " + print(c.mtbf, 3));
+}
+
+[[nodiscard]] inline StagePlan plan_stage(const Plan& plan, std::size_t index) {
   const Request& r = plan.request;
+  const Stage& stage = r.stages[index];
   StagePlan out;
   out.request = stage;
   out.flop_per_token =
@@ -171,7 +202,7 @@ struct Draw {
   const Seconds interval =
       r.checkpoint.interval ? *r.checkpoint.interval : reliability::exact_interval(r.checkpoint.stall.central, mtbf);
   out.conditions = conditions_of(r, stage.accelerators, interval, {});
-  out.completion = reliability::completion(out.ideal, out.conditions);
+  out.completion = complete_stage(index, stage.name, out.ideal, out.conditions);
   out.expected_wall_clock = out.completion.wall_clock * (1 + r.reliability.unexplained_stops);
   out.expected_hours = accelerator_hours(stage.accelerators, out.expected_wall_clock);
   return out;
@@ -203,8 +234,9 @@ inline void add_energy(Plan& plan) {
   plan.parameters = r.shape ? architecture::parameter_count(*r.shape).total : *r.parameters;
 
   double useful_hours = 0;
-  for (const Stage& stage : r.stages) {
-    plan.stages.push_back(detail::plan_stage(plan, stage));
+  for (std::size_t i = 0; i < r.stages.size(); ++i) {
+    const Stage& stage = r.stages[i];
+    plan.stages.push_back(detail::plan_stage(plan, i));
     const StagePlan& done = plan.stages.back();
     plan.tokens += stage.tokens;
     plan.training_flop += done.work;
@@ -238,9 +270,19 @@ inline void add_energy(Plan& plan) {
   std::vector<detail::Draw> draws(r.draws);
   plan.complete = parallel_for(
       draws.size(), r.threads, [&](std::size_t i) { draws[i] = detail::draw(plan, i); }, stop);
-  std::erase_if(draws, [](const detail::Draw& d) { return std::isnan(d.days); });
+  std::erase_if(draws, [](const detail::Draw& d) { return !d.done; });
   if (draws.empty())
     throw Error(Failure::no_answer, "interrupted", "make_plan", "was interrupted before the first draw");
+  plan.draws = draws.size();
+  const auto endless = std::count_if(draws.begin(), draws.end(),
+                                     [](const detail::Draw& d) { return !(d.days < 1e15 / seconds_per_day); });
+  if (endless > 0) {
+    throw Error(Failure::no_answer, "never_ends", "plan",
+                "every draw must end, and " + std::to_string(endless) + " of " + std::to_string(draws.size()) +
+                    " do not: with the spread of the inputs, an interval, restart, wait or stall is too long for an "
+                    "MTBF of " +
+                    print(plan.main().conditions.mtbf, 3));
+  }
   const auto column = [&draws](double detail::Draw::*field) {
     std::vector<double> out;
     out.reserve(draws.size());

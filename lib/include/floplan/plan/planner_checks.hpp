@@ -2,9 +2,13 @@
 //
 // What a request must satisfy before it is planned, and what an expert would remark on the plan afterwards.
 //
-// Refused as usage (exit 2): a value that is missing, out of range or not finite. Refused as infeasible (exit 3), with the
+// Refused as a wrong value (usage, exit 2; from a file data, exit 4): one that is missing, not finite, or out of range. The
+// ranges are wide, and narrow enough that nothing computed from them overflows. Refused as infeasible (exit 3), with the
 // limit and by how much it is missed: a layout whose TP x CP x PP x DP is not the accelerator count, a batch that the data
 // ranks do not divide, an achieved rate above the dense peak, a deadline before the failure-free end.
+//
+// An error's place is the field's path, "plan: stage[2].count"; who read the request from elsewhere passes a PlaceOf that
+// knows the option or the file's line instead (request_file.hpp does).
 //
 // Remarked: extrapolation of the law, a rounded law, a sparse peak, an unverified record, a rate of failures carried over
 // to another accelerator or to a much larger cluster, first-order breakdown, stops left out of the model.
@@ -14,6 +18,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "floplan/core/quantity_text.hpp"
@@ -23,116 +28,140 @@ namespace floplan::plan {
 
 namespace detail {
 
-inline void require(bool holds, const std::string& where, const std::string& rule) {
-  if (!holds) throw Error(Failure::usage, "out_of_range", where, rule);
+[[nodiscard]] inline Place place_in_request(std::string_view path) {
+  return {path.empty() ? "plan" : "plan: " + std::string(path), Failure::usage};
 }
-inline void require_feasible(bool holds, const char* code, const std::string& where, const std::string& rule) {
-  if (!holds) throw Error(Failure::infeasible, code, where, rule);
-}
-template <class Q>
-void require_positive(Q q, const std::string& where, const char* what) {
-  require(q.value > 0 && std::isfinite(q.value), where,
-          std::string(what) + " must be positive and finite, got " + print(q));
-}
-inline void require_count(Count c, const std::string& where, const char* what) {
-  require(c.value >= 1 && c.value == std::floor(c.value) && c.value <= 1e9, where,
-          std::string(what) + " must be a whole number from 1 to 1e9, got " + print(c));
-}
-template <class Q>
-void require_range(const Uncertain<Q>& u, const std::string& where, const char* what) {
-  require(u.central.value >= 0 && std::isfinite(u.central.value), where,
-          std::string(what) + " must be at least zero and finite, got " + print(u.central));
-  if (!u.low && !u.high) return;
-  require(u.low && u.high && u.low->value > 0 && *u.low <= *u.high, where,
-          std::string(what) + ": a range needs 0 < low <= high, got " + (u.low ? print(*u.low) : "none") + " and " +
-              (u.high ? print(*u.high) : "none"));
-}
+
+class Rules {
+ public:
+  explicit Rules(const PlaceOf& place_of) : place_of_(place_of) {}
+
+  void require(bool holds, const std::string& path, const std::string& rule) const {
+    if (holds) return;
+    const Place place = place_of_(path);
+    throw Error(place.failure, "out_of_range", place.where, rule);
+  }
+  void require_feasible(bool holds, const char* code, const std::string& path, const std::string& rule) const {
+    if (!holds) throw Error(Failure::infeasible, code, place_of_(path).where, rule);
+  }
+  template <class Q>
+  void between(Q q, double low, double high, const std::string& path, const std::string& what) const {
+    require(q.value >= low && q.value <= high, path,
+            what + " must be from " + print(Q(low), 6) + " to " + print(Q(high), 6) + ", got " + print(q));
+  }
+  void between(double x, double low, double high, const std::string& path, const std::string& what) const {
+    require(x >= low && x <= high, path,
+            what + " must be from " + print_number(low) + " to " + print_number(high) + ", got " + print_number(x));
+  }
+  void whole(Count c, const std::string& path, const std::string& what) const {
+    require(c.value >= 1 && c.value == std::floor(c.value) && c.value <= 1e9, path,
+            what + " must be a whole number from 1 to 1e9, got " + print(c));
+  }
+  template <class Q>
+  void range(const Uncertain<Q>& u, double high, const std::string& path, const std::string& what) const {
+    between(u.central, 0, high, path, what);
+    if (!u.low && !u.high) return;
+    require(u.low && u.high && u.low->value > 0 && *u.low <= *u.high && u.high->value <= high, path,
+            what + ": a range needs 0 < low <= high <= " + print(Q(high), 6) + ", got " +
+                (u.low ? print(*u.low) : "none") + " and " + (u.high ? print(*u.high) : "none"));
+    require(
+        u.high->value <= 1e6 * u.low->value, path,
+        what + ": the ends of a range must be within a factor of 1e6, got " + print(*u.low) + " and " + print(*u.high));
+  }
+
+ private:
+  const PlaceOf& place_of_;
+};
 
 }  // namespace detail
 
-inline void check_stage(const Request& r, const Stage& stage, const std::string& where, FlopPerSecond peak) {
-  using namespace detail;
-  require_positive(stage.tokens, where, "tokens");
-  require_count(stage.accelerators, where, "accelerators");
-  require(stage.sequence_length.value >= 1 && stage.sequence_length.value <= 1e9, where,
-          "sequence length must be from 1 to 1e9 tokens, got " + print(stage.sequence_length));
-  require(stage.achieved.has_value() != stage.mfu.has_value(), where,
-          "needs either an achieved rate or an MFU, and not both");
-  if (stage.achieved) require_positive(*stage.achieved, where, "achieved rate");
-  if (stage.mfu) require_positive(*stage.mfu, where, "MFU");
+inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak, const detail::Rules& rules) {
+  const Stage& stage = r.stages[index];
+  const std::string path = "stage[" + std::to_string(index + 1) + "].";
+  const std::string of = r.stages.size() > 1 && !stage.name.empty() ? " of stage \"" + stage.name + "\"" : "";
+  rules.between(stage.tokens, 1, 1e24, path + "tokens", "tokens" + of);
+  rules.whole(stage.accelerators, path + "count", "the accelerators" + of);
+  rules.between(stage.sequence_length, 1, 1e9, path + "sequence_length", "the sequence length" + of);
+  rules.require(stage.achieved.has_value() != stage.mfu.has_value(), path + "achieved",
+                "needs either an achieved rate or an MFU, and not both");
+  const std::string rate = path + (stage.mfu ? "mfu" : "achieved");
+  if (stage.achieved) rules.between(*stage.achieved, 1, 1e21, rate, "the achieved rate" + of);
+  if (stage.mfu)
+    rules.require(stage.mfu->value >= 1e-9 && std::isfinite(stage.mfu->value), rate,
+                  "the MFU" + of + " must be from 1e-9 to 1, got " + print(*stage.mfu));
   const double mfu = stage.mfu ? stage.mfu->value : *stage.achieved / peak;
-  require_feasible(mfu <= 1, "above_peak", where,
-                   "the achieved rate must not exceed the dense " + to_text(r.precision) + " peak of " +
-                       print(peak, 4) + ", got " + print(stage.achieved ? *stage.achieved : peak * mfu, 4) + ", " +
-                       print_number(mfu, 3) + " times it");
-  if (stage.global_batch) require_count(*stage.global_batch, where, "global batch");
+  rules.require_feasible(mfu <= 1, "above_peak", rate,
+                         "the achieved rate" + of + " must not exceed the dense " + to_text(r.precision) + " peak of " +
+                             print(peak, 4) + ", got " + print(stage.achieved ? *stage.achieved : peak * mfu, 4) +
+                             ", " + print_number(mfu, 3) + " times it");
+  if (stage.global_batch) rules.whole(*stage.global_batch, path + "global_batch", "the global batch" + of);
   if (!stage.layout) return;
   const Layout& l = *stage.layout;
-  require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, where,
-          "TP, CP, PP and DP must be at least 1");
-  require_feasible(static_cast<double>(l.accelerators()) == stage.accelerators.value, "layout_does_not_divide", where,
-                   "TP x CP x PP x DP must be the accelerator count, got " + std::to_string(l.tensor) + " x " +
-                       std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " + std::to_string(l.data) +
-                       " = " + std::to_string(l.accelerators()) + " for " + print(stage.accelerators));
+  rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, path + "layout",
+                "TP, CP, PP and DP" + of + " must be at least 1");
+  rules.require_feasible(l.accelerators() == stage.accelerators, "layout_does_not_divide", path + "layout",
+                         "TP x CP x PP x DP" + of + " must be the accelerator count, got " + std::to_string(l.tensor) +
+                             " x " + std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " +
+                             std::to_string(l.data) + " = " + print(l.accelerators()) + " for " +
+                             print(stage.accelerators));
   if (stage.global_batch) {
-    require_feasible(
-        std::fmod(stage.global_batch->value, static_cast<double>(l.data)) == 0, "batch_does_not_divide", where,
-        "DP must divide the global batch, got " + std::to_string(l.data) + " and " + print(*stage.global_batch));
+    rules.require_feasible(std::fmod(stage.global_batch->value, static_cast<double>(l.data)) == 0,
+                           "batch_does_not_divide", path + "global_batch",
+                           "DP" + of + " must divide the global batch, got " + std::to_string(l.data) + " and " +
+                               print(*stage.global_batch));
   }
 }
 
-inline void check(const Request& r) {
-  using namespace detail;
-  const std::string here = "plan";
-  require(r.shape || r.parameters, here, "needs a model or a number of parameters");
-  if (!r.shape) require_positive(*r.parameters, here, "parameters");
-  require(r.peak || r.accelerator.dense_peak(r.precision), here,
-          "needs a dense " + to_text(r.precision) + " peak, and the catalog has none for " + r.accelerator.name);
+inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_request) {
+  const detail::Rules rules(place_of);
+  constexpr double century = 36500 * seconds_per_day;
+  rules.require(r.shape || r.parameters, "", "needs a model or a number of parameters");
+  if (!r.shape) rules.between(*r.parameters, 1, 1e24, "parameters", "the number of parameters");
+  rules.require(r.peak || r.accelerator.dense_peak(r.precision), "precision",
+                "the catalog has no dense " + to_text(r.precision) + " peak for " + r.accelerator.name +
+                    ": needs another precision, or a peak");
   const FlopPerSecond peak = r.peak ? *r.peak : *r.accelerator.dense_peak(r.precision);
-  require_positive(peak, here, "peak");
-  require(!r.stages.empty(), here, "needs at least one stage");
-  for (std::size_t i = 0; i < r.stages.size(); ++i) {
-    const Stage& stage = r.stages[i];
-    check_stage(r, stage,
-                here + ": stage " + std::to_string(i + 1) + (stage.name.empty() ? "" : " (" + stage.name + ")"), peak);
-  }
-  require(r.achieved_spread.value >= 0 && r.achieved_spread.value <= 2, here,
-          "achieved_spread must be from 0 to 2, got " + print(r.achieved_spread));
-  require(r.reliability.rate.per_accelerator_hour > 0 && std::isfinite(r.reliability.rate.per_accelerator_hour), here,
-          "needs a positive interruption rate");
-  require_range(r.reliability.restart, here, "restart");
-  require_range(r.reliability.wait, here, "wait");
-  require_range(r.checkpoint.stall, here, "checkpoint stall");
-  require(r.checkpoint.stall.central.value > 0 || r.checkpoint.interval, here,
-          "a checkpoint that stalls nothing has no best interval: give one");
-  if (r.checkpoint.interval) require_positive(*r.checkpoint.interval, here, "checkpoint interval");
-  const auto at_least_zero = [&here](double x, const char* what) {
-    require(x >= 0 && std::isfinite(x), here,
-            std::string(what) + " must be at least zero and finite, got " + print_number(x));
-  };
-  at_least_zero(r.reliability.manual_per_day, "manual_per_day");
-  at_least_zero(r.reliability.manual_wait.value, "manual_wait");
-  at_least_zero(r.reliability.planned_per_day, "planned_per_day");
-  at_least_zero(r.reliability.planned_duration.value, "planned_duration");
-  at_least_zero(r.reliability.unexplained_stops, "unexplained_stops");
-  if (r.price) require_range(r.price->accelerator_hour, here, "price");
+  rules.between(peak, 1, 1e21, "peak", "the peak");
+  rules.require(!r.stages.empty(), "", "needs at least one stage");
+  for (std::size_t i = 0; i < r.stages.size(); ++i) check_stage(r, i, peak, rules);
+  rules.between(r.achieved_spread, 0, 2, "achieved_spread", "the spread of the achieved rate");
+  const reliability::InterruptionRate& rate = r.reliability.rate;
+  rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, "reliability",
+                "the rate of interruptions must be positive and at most 1e6 an accelerator-hour, got " +
+                    print_number(rate.per_accelerator_hour, 6));
+  rules.range(r.reliability.restart, century, "reliability.restart", "the restart");
+  rules.range(r.reliability.wait, century, "reliability.wait", "the wait");
+  rules.range(r.checkpoint.stall, century, "checkpoint.stall", "the checkpoint stall");
+  rules.require(r.checkpoint.stall.central.value > 0 || r.checkpoint.interval, "checkpoint.stall",
+                "a checkpoint that stalls nothing has no best interval: give an interval");
+  if (r.checkpoint.interval)
+    rules.between(*r.checkpoint.interval, 1e-3, century, "checkpoint.interval", "the checkpoint interval");
+  rules.between(r.reliability.manual_per_day, 0, 1e6, "reliability.manual_per_day", "manual_per_day");
+  rules.between(r.reliability.manual_wait, 0, century, "reliability.manual_wait", "manual_wait");
+  rules.between(r.reliability.planned_per_day, 0, 1e6, "reliability.planned_per_day", "planned_per_day");
+  rules.between(r.reliability.planned_duration, 0, century, "reliability.planned_duration", "planned_duration");
+  rules.between(r.reliability.unexplained_stops, 0, 100, "reliability.unexplained_stops", "unexplained_stops");
+  if (r.price) rules.range(r.price->accelerator_hour, 1e6, "price.accelerator_hour", "the price");
   if (r.power) {
-    require_positive(r.power->accelerator, here, "accelerator power");
-    require_positive(r.power->node, here, "node power");
-    require(r.power->pue >= 1 && r.power->pue <= 10, here,
-            "PUE must be from 1 to 10, got " + print_number(r.power->pue));
-    at_least_zero(r.power->grid.value, "carbon intensity");
+    rules.between(r.power->accelerator, 1, 1e6, "power.accelerator", "the accelerator's power");
+    rules.between(r.power->node, 1, 1e6, "power.node", "an accelerator's share of the node's power");
+    rules.between(r.power->pue, 1, 10, "power.pue", "the PUE");
+    rules.between(r.power->grid, 0, 100, "power.carbon", "the carbon intensity");
   }
-  if (r.deadline) require_positive(*r.deadline, here, "deadline");
-  require(r.draws >= 100 && r.draws <= 10000000, here, "draws must be from 100 to 10M, got " + std::to_string(r.draws));
+  if (r.deadline)
+    rules.require(r.deadline->value > 0 && std::isfinite(r.deadline->value), "deadline",
+                  "the deadline must be positive and finite, got " + print(*r.deadline));
+  rules.require(r.draws >= 100 && r.draws <= 10000000, "draws",
+                "draws must be from 100 to 10M, got " + std::to_string(r.draws));
 }
 
 inline void require_deadline_possible(const Plan& plan) {
   const Seconds limit = *plan.request.deadline;
-  detail::require_feasible(plan.ideal <= limit, "deadline_impossible", "plan",
-                           "the deadline must leave time for the work: " + print_number(in_days(plan.ideal), 4) +
-                               " days without a single stop, got " + print_number(in_days(limit), 4) + " days, " +
-                               print_number(in_days(plan.ideal - limit), 3) + " too few");
+  if (plan.ideal <= limit) return;
+  throw Error(Failure::infeasible, "deadline_impossible", "plan: deadline",
+              "the deadline must leave time for the work: " + print_number(in_days(plan.ideal), 4) +
+                  " days without a single stop, got " + print_number(in_days(limit), 4) + " days, " +
+                  print_number(in_days(plan.ideal - limit), 3) + " too few");
 }
 
 // The parameter count that the request's law was fitted with.
@@ -160,10 +189,13 @@ inline void require_deadline_possible(const Plan& plan) {
         {"attention_not_counted",
          "only a parameter count is known, so FLOP are 6N and attention is left out; name a model to count it"});
   }
-  if (!r.accelerator.provenance.verified) {
-    out.push_back({"unverified_accelerator", r.accelerator.name + "'s figures rest on " +
-                                                 r.accelerator.provenance.source + " and are not verified"});
-  }
+  const auto unverified = [&out](const char* code, const std::string& name, const Provenance& from) {
+    if (!from.verified)
+      out.push_back({code, name + "'s figures rest on " + (from.source.empty() ? "no named source" : from.source) +
+                               " and are not verified"});
+  };
+  if (r.law) unverified("unverified_law", r.law->name, r.law->provenance);
+  unverified("unverified_accelerator", r.accelerator.name, r.accelerator.provenance);
   const auto dense = r.accelerator.dense_peak(r.precision);
   if (r.peak && dense && std::abs(*r.peak / *dense - 2) < 0.02) {
     out.push_back({"sparse_peak", print(*r.peak, 4) + " is " + r.accelerator.name +
@@ -193,7 +225,8 @@ inline void require_deadline_possible(const Plan& plan) {
                    "0.18, to put them in"});
   }
   if (!plan.complete)
-    out.push_back({"interrupted", "the draws were interrupted: the distributions rest on fewer than asked for"});
+    out.push_back({"interrupted", "the draws were interrupted: the distributions rest on " +
+                                      std::to_string(plan.draws) + " of " + std::to_string(r.draws)});
   return out;
 }
 

@@ -17,8 +17,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "floplan/architecture/training_flop.hpp"
@@ -57,7 +59,11 @@ struct Layout {
   std::int64_t context = 1;   // CP
   std::int64_t pipeline = 1;  // PP
   std::int64_t data = 1;      // DP
-  [[nodiscard]] std::int64_t accelerators() const { return tensor * context * pipeline * data; }
+  // A product of any four degrees: as whole as a double holds, and never an overflow.
+  [[nodiscard]] Count accelerators() const {
+    return Count(static_cast<double>(tensor) * static_cast<double>(context) * static_cast<double>(pipeline) *
+                 static_cast<double>(data));
+  }
 };
 
 // Every field has an initializer, so that {.tokens = ..., .accelerators = ...} compiles without a warning.
@@ -129,5 +135,12 @@ struct Request {
   unsigned threads = 0;              // 0: all cores; results do not depend on it
   std::vector<Warning> assumptions;  // what was filled in because the request did not say
 };
+
+// Where a field came from, and the kind of failure that a wrong value of it is.
+struct Place {
+  std::string where;
+  Failure failure = Failure::usage;
+};
+using PlaceOf = std::function<Place(std::string_view path)>;  // path as "reliability.restart" or "stage[2].count"
 
 }  // namespace floplan::plan

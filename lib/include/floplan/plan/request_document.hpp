@@ -9,8 +9,8 @@
 //   document.refuse_unknown_keys();
 //
 // A value is a string ("10min"), a number, or for a range an array of two. Errors from a file are Error(data) at
-// file:line:column; from an override Error(usage) at the option's name. A key that nobody asked for is an error that names
-// its place and the nearest key, so that a mistyped key is never silently ignored.
+// file:line:column; from an override, or where there is no file, Error(usage) at the option's name. A key that nobody asked
+// for is an error that names its place and the nearest key, so that a mistyped key is never silently ignored.
 //
 // Needs toml++ (a header that costs seconds to compile): not part of the umbrella header.
 // Pitfall: a number for a quantity with units (a time, bytes, a rate) is refused, as on the command line.
@@ -45,15 +45,15 @@ struct Value {
   Failure failure = Failure::data;
 
   [[nodiscard]] Error refuse(const std::string& rule) const { return Error(failure, "bad_value", where, rule); }
-  // Calls read(text, where) and turns its usage error into one of this value's kind.
+  // Calls read(text, where) and turns its usage error into one of this value's kind, at this value's place.
   template <class Read>
   [[nodiscard]] auto as(Read read) const {
     try {
       return read(std::string_view(text), std::string_view(where));
     } catch (const Error& error) {
-      if (error.failure() != Failure::usage || failure == Failure::usage) throw;
+      if (error.failure() != Failure::usage) throw;
       const std::string what = error.what();
-      const std::string prefix = where + ": ";
+      const std::string prefix = error.where() + ": ";
       throw Error(failure, error.code(), where, what.starts_with(prefix) ? what.substr(prefix.size()) : what);
     }
   }
@@ -67,7 +67,8 @@ class Section {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool present() const { return table_ != nullptr; }
-  [[nodiscard]] std::string where() const;
+  // That a field is missing, at this table's place; or that another one is its name mistyped, at that one's.
+  [[nodiscard]] Error missing(std::string_view key, const std::string& what) const;
 
   [[nodiscard]] std::optional<Value> value(std::string_view key) const;
   [[nodiscard]] std::vector<Value> values(std::string_view key) const;  // of an array, or the one value
@@ -120,7 +121,7 @@ class Section {
 
 class Document {
  public:
-  // place: the file's name for errors; empty text is an empty document.
+  // place: the file's name for errors; empty where there is no file, and all that is set comes from options.
   Document(std::string_view text, std::string place) : place_(std::move(place)) {
     try {
       table_ = std::make_shared<toml::table>(toml::parse(text, place_));
@@ -140,8 +141,53 @@ class Document {
 
   void refuse_unknown_keys() const { refuse_unknown_in(*table_, ""); }
 
+  // Where a field was set (itself, or one below it), or else where the nearest table around it begins.
+  [[nodiscard]] Place place(std::string_view path) const {
+    if (const std::string* origin = override_of(path)) return {*origin, Failure::usage};
+    if (place_.empty()) return {"command line", Failure::usage};
+    std::string found = place_ + ":1:1";
+    for (std::string_view parent = path; !parent.empty();) {
+      const toml::node* node = node_at(parent);
+      if (node != nullptr && node->source().begin.line > 0) {
+        found = position(node->source());
+        break;
+      }
+      const auto dot = parent.rfind('.');
+      parent = parent.substr(0, dot == std::string_view::npos ? 0 : dot);
+    }
+    return {path.empty() ? found : found + " (" + std::string(path) + ")", Failure::data};
+  }
+
  private:
   friend class Section;
+
+  [[nodiscard]] const toml::node* node_at(std::string_view path) const {
+    const toml::node* node = table_.get();
+    while (node != nullptr && !path.empty()) {
+      const auto dot = path.find('.');
+      std::string_view key = path.substr(0, dot);
+      path = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+      std::size_t index = 0;
+      if (const auto bracket = key.find('['); bracket != std::string_view::npos) {
+        std::from_chars(key.data() + bracket + 1, key.data() + key.size(), index);
+        key = key.substr(0, bracket);
+      }
+      node = node->is_table() ? node->as_table()->get(key) : nullptr;
+      if (node != nullptr && index > 0) node = node->is_array() ? node->as_array()->get(index - 1) : nullptr;
+    }
+    return node;
+  }
+
+  // The option that set this field or one below it, or nullptr.
+  [[nodiscard]] const std::string* override_of(std::string_view path) const {
+    if (path.empty()) return nullptr;
+    const auto found = overridden_.lower_bound(std::string(path));
+    for (auto i = found; i != overridden_.end() && i->first.starts_with(path); ++i) {
+      const std::string_view rest = std::string_view(i->first).substr(path.size());
+      if (rest.empty() || rest.front() == '.' || rest.front() == '[') return &i->second;
+    }
+    return nullptr;
+  }
 
   [[nodiscard]] std::string position(const toml::source_region& region) const {
     return place_ + ":" + std::to_string(region.begin.line) + ":" + std::to_string(region.begin.column);
@@ -153,14 +199,17 @@ class Document {
 
   void set_in(toml::table& table, std::string_view path, const std::string& prefix, std::string value,
               const std::string& origin) {
-    const auto dot = path.find('.');
+    const auto bad = [&](const std::string& rule) { return Error(Failure::usage, "bad_path", origin, rule); };
+    auto dot = path.find_first_of(".[");
     std::string_view key = path.substr(0, dot);
     std::optional<std::string_view> index;
-    if (const auto bracket = key.find('['); bracket != std::string_view::npos && key.ends_with(']')) {
-      index = key.substr(bracket + 1, key.size() - bracket - 2);
-      key = key.substr(0, bracket);
+    if (dot != std::string_view::npos && path[dot] == '[') {
+      const auto close = path.find(']', dot);
+      if (close == std::string_view::npos || (close + 1 < path.size() && path[close + 1] != '.'))
+        throw bad("a field's path must be like stage[1].tokens, got \"" + std::string(path) + "\"");
+      index = path.substr(dot + 1, close - dot - 1);
+      dot = close + 1 < path.size() ? close + 1 : std::string_view::npos;
     }
-    const auto bad = [&](const std::string& rule) { return Error(Failure::usage, "bad_path", origin, rule); };
     if (key.empty())
       throw bad("a field's path must be like reliability.restart or stage[1].tokens, got \"" + std::string(path) +
                 "\"");
@@ -178,7 +227,13 @@ class Document {
     if (!index) {
       if (table.get(key) == nullptr) table.insert(key, toml::table{});
       toml::table* inner = table.get(key)->as_table();
-      if (inner == nullptr) throw bad("\"" + child(prefix, key) + "\" is not a table");
+      if (inner == nullptr) {
+        const std::string full = child(prefix, key);
+        throw bad(table.get(key)->is_array_of_tables()
+                      ? "\"" + full + "\" is a list: write " + full + "[1]." + std::string(rest) + ", or " + full +
+                            "[*]." + std::string(rest) + " for all of it"
+                      : "\"" + full + "\" has no fields of its own");
+      }
       set_in(*inner, rest, child(prefix, key), std::move(value), origin);
       return;
     }
@@ -205,6 +260,15 @@ class Document {
     }
   }
 
+  [[nodiscard]] Error unknown_key(const std::string& path, const toml::key& key,
+                                  const std::vector<std::string>& names) const {
+    const std::string full = child(path, key.str());
+    const std::string* origin = override_of(full);
+    const bool in_file = origin == nullptr || (key.source().begin.line > 0 && !overridden_.contains(full));
+    return {in_file ? Failure::data : Failure::usage, "unknown_key", in_file ? position(key.source()) : *origin,
+            "must be a field of a plan, got \"" + full + "\"" + nearest_names_text(key.str(), names)};
+  }
+
   void refuse_unknown_in(const toml::table& table, const std::string& path) const {
     const auto asked = asked_.find(path);
     for (const auto& [key, node] : table) {
@@ -213,11 +277,7 @@ class Document {
       if (!known) {
         std::vector<std::string> names;
         if (asked != asked_.end()) names.assign(asked->second.begin(), asked->second.end());
-        const auto origin = overridden_.find(full);
-        const bool from_option = origin != overridden_.end();
-        throw Error(from_option ? Failure::usage : Failure::data, "unknown_key",
-                    from_option ? origin->second : position(key.source()),
-                    "must be a field of a plan, got \"" + full + "\"" + nearest_names_text(key.str(), names));
+        throw unknown_key(path, key, names);
       }
       if (const toml::table* inner = node.as_table()) refuse_unknown_in(*inner, full);
       if (const toml::array* array = node.as_array()) {
@@ -235,10 +295,19 @@ class Document {
   std::map<std::string, std::set<std::string>> asked_;  // section path -> keys that a reader asked for
 };
 
-inline std::string Section::where() const {
-  const std::string place =
-      table_ != nullptr && table_->source().begin.line > 0 ? document_->position(table_->source()) : document_->place_;
-  return path_.empty() ? place : place + " (" + path_ + ")";
+inline Error Section::missing(std::string_view wanted, const std::string& what) const {
+  if (table_ != nullptr) {
+    for (const auto& [key, node] : *table_) {
+      const bool asked = document_->asked_[path_].contains(std::string(key.str()));
+      if (!asked && edit_distance(lower_case(key.str()), wanted) <= 1 + wanted.size() / 5)
+        return document_->unknown_key(path_, key, {std::string(wanted)});
+    }
+  }
+  const std::string rule = "needs " + what;
+  if (document_->place_.empty()) return {Failure::usage, "missing_field", "command line", rule};
+  const bool placed = table_ != nullptr && table_->source().begin.line > 0;
+  const std::string place = placed ? document_->position(table_->source()) : document_->place_ + ":1:1";
+  return {Failure::data, "missing_field", path_.empty() ? place : place + " (" + path_ + ")", rule};
 }
 
 inline std::vector<Value> Section::values(std::string_view key) const {
@@ -246,13 +315,8 @@ inline std::vector<Value> Section::values(std::string_view key) const {
   const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
   if (node == nullptr) return {};
   const std::string full = Document::child(path_, key);
-  const auto origin = document_->overridden_.find(full);
-  Value base;
-  if (origin != document_->overridden_.end()) {
-    base = {"", origin->second, Failure::usage};
-  } else {
-    base = {"", document_->position(node->source()) + " (" + full + ")", Failure::data};
-  }
+  const Place place = document_->place(full);
+  const Value base{"", place.where, place.failure};
   const auto read = [&base](const toml::node& from) {
     Value out = base;
     if (const auto* text = from.as_string()) {
@@ -293,8 +357,8 @@ inline Section Section::section(std::string_view key) const {
   const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
   const std::string full = Document::child(path_, key);
   if (node != nullptr && !node->is_table()) {
-    throw Error(Failure::data, "bad_value", document_->position(node->source()) + " (" + full + ")",
-                "must be a table of fields");
+    const Place place = document_->place(full);
+    throw Error(place.failure, "bad_value", place.where, "must be a table of fields");
   }
   return {*document_, node != nullptr ? node->as_table() : nullptr, full};
 }
@@ -306,8 +370,8 @@ inline std::vector<Section> Section::sections(std::string_view key) const {
   const std::string full = Document::child(path_, key);
   const toml::array* array = node->as_array();
   if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
-    throw Error(Failure::data, "bad_value", document_->position(node->source()) + " (" + full + ")",
-                "must be written as [[" + full + "]] tables");
+    const Place place = document_->place(full);
+    throw Error(place.failure, "bad_value", place.where, "must be written as [[" + full + "]] tables");
   }
   std::vector<Section> out;
   for (std::size_t i = 0; i < array->size(); ++i) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/plan/planner_checks.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_document.hpp"
 
@@ -68,13 +69,20 @@ class RequestReader {
 
  private:
   void assume(const std::string& what) { r_.assumptions.push_back({"assumed", what}); }
+  void remark_unverified(const char* code, const std::string& name, const Provenance& from) {
+    if (!from.verified)
+      r_.assumptions.push_back({code, name + " is not verified" + (from.note.empty() ? "" : ": " + from.note)});
+  }
 
   void read_top() {
-    r_.title = top_.text("title").value_or("");
+    const auto title = top_.value("title");
     const auto model = top_.value("model");
     const auto parameters = top_.quantity<Parameters>("parameters");
     const bool count_is_override = parameters && top_.value("parameters")->failure == Failure::usage;
     const bool model_is_override = model && model->failure == Failure::usage;
+    // A file's title names the file's model, not one that an option put in its place.
+    if (title && (title->failure == Failure::usage || !(count_is_override || model_is_override)))
+      r_.title = title->text;
     if (model && parameters && count_is_override == model_is_override) {
       throw top_.value("parameters")->refuse("a plan has a model or a number of parameters, and not both");
     }
@@ -89,7 +97,7 @@ class RequestReader {
       r_.model = found.name;
       r_.shape = found.shape;
       default_sequence_ = found.sequence_length;
-      r_.accelerator.name.clear();
+      remark_unverified("unverified_model", found.name, found.provenance);
     }
     const auto law = top_.text("law");
     if (!law || *law != "none") {
@@ -101,9 +109,7 @@ class RequestReader {
                                                       {"causal", law::FlopConvention::causal},
                                                       {"full", law::FlopConvention::full}});
     const auto accelerator = top_.value("accelerator");
-    if (!accelerator)
-      throw Error(top_.present() ? Failure::data : Failure::usage, "missing_field", top_.where(),
-                  "needs an accelerator, such as h100-sxm");
+    if (!accelerator) throw top_.missing("accelerator", "an accelerator, such as h100-sxm");
     r_.accelerator = named(*accelerator, [this](auto text, auto where) { return catalog_.accelerator(text, where); });
     r_.precision = choose<catalog::Precision>(
         top_, "precision", catalog::Precision::bf16,
@@ -116,11 +122,9 @@ class RequestReader {
   }
 
   void read_stages() {
-    const auto total = top_.value("tokens");
     const auto total_tokens = top_.quantity<Tokens>("tokens");
     const std::vector<Section> sections = top_.sections("stage");
-    if (sections.empty())
-      throw Error(Failure::data, "missing_field", top_.where(), "needs at least one [[stage]] with tokens and count");
+    if (sections.empty()) throw top_.missing("stage", "a stage, with tokens, count, and achieved or mfu");
     for (const Section& s : sections) read_stage(s, sections.size() == 1 ? total_tokens : std::nullopt);
     if (total_tokens && sections.size() > 1) {
       // A total for several stages rescales them, so that one option moves the whole plan.
@@ -135,20 +139,20 @@ class RequestReader {
   void read_stage(const Section& s, std::optional<Tokens> total) {
     Stage stage;
     stage.name = s.text("name").value_or("stage " + std::to_string(r_.stages.size() + 1));
-    const auto need = [&s](bool there, const char* what) {
-      if (!there) throw Error(Failure::data, "missing_field", s.where(), std::string("needs ") + what);
+    const auto need = [&s](bool there, const char* key, const char* what) {
+      if (!there) throw s.missing(key, what);
     };
     const auto tokens = s.quantity<Tokens>("tokens");
-    need(tokens || total, "tokens");
+    need(tokens || total, "tokens", "tokens");
     stage.tokens = total ? *total : *tokens;
     const auto count = s.value("count");
-    need(count.has_value(), "count, the number of accelerators");
+    need(count.has_value(), "count", "count, the number of accelerators");
     stage.accelerators = *s.quantity<Count>("count");
     stage.sequence_length = s.quantity<Tokens>("sequence_length").value_or(default_sequence_.value_or(Tokens(8192)));
     stage.global_batch = s.quantity<Count>("global_batch");
     stage.achieved = s.quantity<FlopPerSecond>("achieved");
     stage.mfu = s.quantity<Fraction>("mfu");
-    need(stage.achieved || stage.mfu, "achieved, the steady rate of one accelerator, or mfu");
+    need(stage.achieved || stage.mfu, "achieved", "achieved, the steady rate of one accelerator, or mfu");
     if (stage.achieved && stage.mfu) {
       // One from the file and one from an option: the option is the later word.
       const bool mfu_overrides = s.value("mfu")->failure == Failure::usage;
@@ -179,10 +183,9 @@ class RequestReader {
     read("cp", layout.context);
     read("pp", layout.pipeline);
     read("dp", layout.data);
-    if (count.failure == Failure::usage && !overridden &&
-        static_cast<double>(layout.accelerators()) != stage.accelerators.value) {
+    if (count.failure == Failure::usage && !overridden && layout.accelerators() != stage.accelerators) {
       r_.assumptions.push_back({"layout_dropped", "stage \"" + stage.name + "\" has a layout for " +
-                                                      std::to_string(layout.accelerators()) + " accelerators; on " +
+                                                      print(layout.accelerators()) + " accelerators; on " +
                                                       print(stage.accelerators) + " none is planned"});
       return;
     }
@@ -197,6 +200,10 @@ class RequestReader {
     const auto rate = s.number("rate_per_node_day");
     const auto mtbf = s.quantity<Seconds>("mtbf");
     const auto mtbf_count = s.quantity<Count>("mtbf_count");
+    if (mtbf_count && !mtbf)
+      throw s.value("mtbf_count")->refuse("is the size of the job that an mtbf was observed on: needs mtbf beside it");
+    if (mtbf_count && mtbf_count->value < 1)
+      throw s.value("mtbf_count")->refuse("must be at least 1, got " + print(*mtbf_count));
     // The last word among the three is an option's; two from the same place contradict each other.
     const auto rank = [&s](std::string_view key) {
       const auto value = s.value(key);
@@ -236,8 +243,7 @@ class RequestReader {
             {"rate_of_another_accelerator",
              "the failure rate was counted on " + window.accelerator + " and is used for " + r_.accelerator.name});
       }
-      if (!window.provenance.verified)
-        r_.assumptions.push_back({"unverified_rate", window.name + " is not verified: " + window.provenance.note});
+      remark_unverified("unverified_rate", window.name, window.provenance);
     }
     if (const auto restart = s.range<Seconds>("restart")) {
       out.restart = *restart;
@@ -267,12 +273,14 @@ class RequestReader {
 
   void read_price() {
     const Section s = top_.section("price");
-    const auto given = s.value("accelerator_hour");
-    if (given && given->text.find('/') == std::string::npos && given->text.find_first_of("0123456789") != 0 &&
-        !given->text.starts_with('$')) {
-      const catalog::Price price = named(*given, [this](auto text, auto where) { return catalog_.price(text, where); });
+    const std::vector<Value> given = s.values("accelerator_hour");
+    const bool is_name = given.size() == 1 && given[0].text.find('/') == std::string::npos &&
+                         given[0].text.find_first_of("0123456789.+-") != 0 && !given[0].text.starts_with('$');
+    if (is_name) {
+      const catalog::Price price =
+          named(given[0], [this](auto text, auto where) { return catalog_.price(text, where); });
       if (!price.typical && !(price.low && price.high))
-        throw given->refuse(price.name + " has neither a typical price nor a range");
+        throw given[0].refuse(price.name + " has neither a typical price nor a range");
       Price out;
       if (price.typical) {
         out.accelerator_hour = *price.typical;
@@ -281,12 +289,18 @@ class RequestReader {
       }
       out.source = price.name;
       r_.price = out;
-    } else if (given) {
+      if (price.accelerator != r_.accelerator.name) {
+        r_.assumptions.push_back({"price_of_another_accelerator", price.name + " is a price of " + price.accelerator +
+                                                                      " and is used for " + r_.accelerator.name});
+      }
+      remark_unverified("unverified_price", price.name, price.provenance);
+    } else if (!given.empty()) {
       r_.price = Price{*s.range<DollarsPerHour>("accelerator_hour"), "given"};
     } else if (const auto latest = catalog_.latest_price(r_.accelerator.name)) {
       r_.price = Price{*latest->typical, latest->name};
       assume("the price " + latest->name + ", " + print(*latest->typical) + " (" + latest->kind + ", " +
              latest->provenance.date + ")");
+      remark_unverified("unverified_price", latest->name, latest->provenance);
     } else {
       r_.assumptions.push_back(
           {"no_price", "no price is known for " + r_.accelerator.name + ": give one to have a cost"});
@@ -340,12 +354,18 @@ class RequestReader {
 
 }  // namespace detail
 
+// place: the file's name, for errors; empty where there is none, and overrides give the whole request.
 [[nodiscard]] inline Request read_request(std::string_view text, const std::string& place,
                                           const std::vector<Override>& overrides, const catalog::Catalog& catalog) {
   Document document(text, place);
   for (const Override& o : overrides) document.set(o.path, o.value, o.origin);
   Request request = detail::RequestReader(document, catalog).read();
   document.refuse_unknown_keys();
+  // make_plan() checks again; here a wrong value still has its place.
+  const bool total_given = document.root().value("tokens").has_value();
+  check(request, [&](std::string_view path) {
+    return document.place(total_given && path.ends_with(".tokens") ? "tokens" : path);
+  });
   return request;
 }
 

@@ -12,8 +12,8 @@
 //   restarting                n (e^(a/M) - 1) M (e^(R/M) - 1)
 //   run time                  T = n M e^(R/M) (e^(a/M) - 1) + F q + nu W (w + d_p)
 //
-// ETTR, the effective training time ratio, is T_s / T. The variance sums the segments' (renewal) and those of waits and
-// planned stops. First order (Kokolis et al. 2025): ETTR = [1 - (R + q + tau/2)/M] / (1 + w/tau).
+// ETTR, the effective training time ratio, is T_s / T. The variance is that of the same process, exactly: a random sum of
+// random costs, segment by segment. First order (Kokolis et al. 2025): ETTR = [1 - (R + q + tau/2)/M] / (1 + w/tau).
 // Pitfall: the first order is within 0.5% only while (R + q + tau/2)/M < 0.1; at 0.5 it is 21% off.
 #pragma once
 
@@ -90,14 +90,12 @@ struct TruncatedTime {
 };
 [[nodiscard]] inline TruncatedTime truncated_exponential(double mtbf, double cut) {
   const double u = cut / mtbf;
-  if (u < 1e-3) {
-    // Series in u: the closed forms cancel. Next terms are below 1e-12 relative.
-    return {cut * (0.5 - u / 12), cut * cut * (1.0 / 12 - u * u / 240)};
+  if (u < 0.01) {
+    // The closed forms cancel. The next terms are below 1e-14 relative.
+    return {cut * (0.5 - u / 12 + u * u * u / 720), cut * cut * (1.0 / 12 - u * u / 240 + u * u * u * u / 6048)};
   }
-  const double share = -std::expm1(-u);
-  const double mean = mtbf - cut * std::exp(-u) / share;
-  const double square = (2 * mtbf * mtbf - std::exp(-u) * (cut * cut + 2 * cut * mtbf + 2 * mtbf * mtbf)) / share;
-  return {mean, square - mean * mean};
+  const double half = cut / (2 * std::sinh(u / 2));
+  return {mtbf - cut / std::expm1(u), mtbf * mtbf - half * half};
 }
 
 // Throws Error(usage) for inputs out of range and Error(infeasible) where the run would never end (beyond 1e15 s).
@@ -124,23 +122,25 @@ struct TruncatedTime {
                     print_number(total / seconds_per_day, 3) + " days");
   }
 
-  // Var(T) a segment = k (vX + vY) + vk (mX + mY)^2, with k failures of mean `retries`, X the work lost to one of them and
-  // Y its restart, itself a geometric number of cut-short attempts.
+  // Var(T), exactly: a segment fails K times, geometric of mean `retries`. Each time costs the work lost, a wait and a
+  // restart, and as often as the restart is cut short (geometric too) that attempt and another wait. Planned stops are
+  // Poisson in the working time, which varies with the work lost.
   const TruncatedTime lost = truncated_exponential(m, segment);
   const TruncatedTime cut = c.restart.value > 0 ? truncated_exponential(m, c.restart.value) : TruncatedTime{};
-  const double restart_mean = c.restart.value + restart_retries * cut.mean;
-  const double restart_variance =
-      restart_retries * cut.variance + restart_retries * (1 + restart_retries) * cut.mean * cut.mean;
   const double retries_variance = retries * (1 + retries);
-  const double a_failure = lost.mean + restart_mean;
-  const double wait_square =
-      (1 - c.manual_share) * c.wait.value * c.wait.value + c.manual_share * c.manual_wait.value * c.manual_wait.value;
+  const double wait = c.mean_wait().value;
+  const double wait_spread = c.manual_wait.value - c.wait.value;
+  const double wait_variance = c.manual_share * (1 - c.manual_share) * wait_spread * wait_spread;
+  const double again = cut.mean + wait;
+  const double a_failure = lost.mean + wait + c.restart.value + restart_retries * again;
+  const double a_failure_variance = lost.variance + wait_variance + restart_retries * (cut.variance + wait_variance) +
+                                    restart_retries * (1 + restart_retries) * again * again;
   const double stop = c.stall.value + c.planned_duration.value;
-  // Waits are paid once a failure, so they vary together with the time that failures cost.
-  const double variance =
-      segments * (retries * (lost.variance + restart_variance) + retries_variance * a_failure * a_failure) +
-      failures * wait_square + 2 * segments * retries_variance * a_failure * c.mean_wait().value +
-      planned * stop * stop;
+  const double stopped = c.planned_per_day / seconds_per_day * stop;  // a second of working time
+  const double work_variance = retries * lost.variance + retries_variance * lost.mean * lost.mean;
+  const double work_covariance = retries * lost.variance + retries_variance * lost.mean * a_failure;
+  const double variance = segments * (retries * a_failure_variance + retries_variance * a_failure * a_failure) +
+                          segments * stopped * (stopped * work_variance + 2 * work_covariance) + planned * stop * stop;
 
   Completion out;
   out.useful = useful;
@@ -150,7 +150,8 @@ struct TruncatedTime {
   out.planned_stops = planned;
   out.ettr = useful.value / total;
   out.ettr_first_order = ettr_first_order(c.mtbf, c.interval, c.stall, c.restart + c.mean_wait());
-  out.waste = {segments * c.stall.value / total, (working - segments * segment) / total, (restarting + waiting) / total,
+  // W - n a, without its cancellation.
+  out.waste = {segments * c.stall.value / total, work_failures * lost.mean / total, (restarting + waiting) / total,
                maintenance / total};
   return out;
 }

@@ -4,7 +4,8 @@
 //
 // A run has n = T_s / tau segments, each repeated a geometric number of times, so the failures of work K are a negative
 // binomial count (drawn as Poisson of a Gamma), the cut-short restarts are another given K, and the time that K failures
-// cost is normal with the exact mean and variance of its parts. Waits for people and planned stops are Poisson.
+// cost is normal with the exact mean and variance of its parts. The failures that wait for a person are binomial, the
+// planned stops Poisson.
 //
 //   CompletionDraw d = draw_completion(stream, useful, conditions);     a pure function of the stream's seed and index
 //
@@ -15,7 +16,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include <boost/random/binomial_distribution.hpp>
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/poisson_distribution.hpp>
@@ -39,6 +42,14 @@ namespace detail {
   if (mean > 1e6)
     return std::max(0.0, std::round(boost::random::normal_distribution<double>(mean, std::sqrt(mean))(stream)));
   return mean > 0 ? static_cast<double>(boost::random::poisson_distribution<int, double>(mean)(stream)) : 0;
+}
+
+// How many of `trials` events are of the kind that has this share.
+[[nodiscard]] inline double draw_binomial(RandomStream& stream, double trials, double share) {
+  if (!(trials > 0) || !(share > 0)) return 0;
+  if (share >= 1) return trials;
+  return static_cast<double>(
+      boost::random::binomial_distribution<std::int64_t, double>(static_cast<std::int64_t>(trials), share)(stream));
 }
 
 // The sum of `trials` geometric counts of mean `mean` each.
@@ -65,7 +76,7 @@ namespace detail {
   boost::random::normal_distribution<double> normal;
   const double down = std::max(0.0, losses + std::sqrt(losses_variance) * normal(stream));
 
-  const double manual = std::min(failures, detail::draw_poisson(stream, failures * c.manual_share));
+  const double manual = detail::draw_binomial(stream, failures, c.manual_share);
   const double waits = manual * c.manual_wait.value + (failures - manual) * c.wait.value;
   const double working = segments * segment + work_failures * lost.mean;
   const double planned = detail::draw_poisson(stream, c.planned_per_day * working / seconds_per_day);

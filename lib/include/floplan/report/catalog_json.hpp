@@ -13,6 +13,7 @@
 
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/records.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/json.hpp"
 
 namespace floplan::report {
@@ -79,34 +80,47 @@ namespace detail {
                                  p.provenance);
 }
 
-[[nodiscard]] inline Json to_json(const catalog::InterruptionCategory& c, double total) {
-  return detail::with_provenance({{"component", c.component},
-                                  {"category", c.category},
-                                  {"count", c.count},
-                                  {"share_percent", 100 * c.count / total},
-                                  {"printed_percent", json(c.printed_percent)}},
-                                 c.provenance);
-}
-
 [[nodiscard]] inline Json to_json(const catalog::InterruptionWindow& w,
                                   const std::vector<catalog::InterruptionCategory>& categories) {
+  const Count per_node = w.accelerators_per_node.value_or(Count(8));
+  // A rate from counts, or as published; absent where a category's exposure is not known.
+  const auto rate_of = [&](std::optional<double> events) -> std::optional<reliability::InterruptionRate> {
+    if (!events || *events <= 0 || !w.accelerators || !w.duration) return std::nullopt;
+    return reliability::rate_from_events(*events, *w.accelerators, *w.duration, per_node);
+  };
+  const auto with_rate = [](Json entry, const std::optional<reliability::InterruptionRate>& rate) {
+    entry["rate_per_node_day"] = rate ? Json(rate->per_node_day()) : Json(nullptr);
+    entry["rate_per_million_accelerator_hours"] = rate ? Json(1e6 * rate->per_accelerator_hour) : Json(nullptr);
+    return entry;
+  };
   double total = 0;
   for (const auto& c : categories) total += c.count;
   Json list = Json::array();
-  for (const auto& c : categories) list.push_back(to_json(c, total));
-  return detail::with_provenance({{"name", w.name},
-                                  {"aliases", w.aliases},
-                                  {"title", w.title},
-                                  {"accelerator", w.accelerator},
-                                  {"accelerators", json(w.accelerators)},
-                                  {"accelerators_per_node", json(w.accelerators_per_node)},
-                                  {"days", json(w.duration, seconds_per_day)},
-                                  {"unexpected", json(w.unexpected)},
-                                  {"planned", json(w.planned)},
-                                  {"manual", json(w.manual)},
-                                  {"rate_per_node_day", json(w.rate_per_node_day)},
-                                  {"categories", std::move(list)}},
-                                 w.provenance);
+  for (const auto& c : categories) {
+    list.push_back(detail::with_provenance(with_rate({{"component", c.component},
+                                                      {"category", c.category},
+                                                      {"count", c.count},
+                                                      {"share_percent", 100 * c.count / total},
+                                                      {"printed_percent", json(c.printed_percent)}},
+                                                     rate_of(c.count)),
+                                           c.provenance));
+  }
+  Json entry = {{"name", w.name},
+                {"aliases", w.aliases},
+                {"title", w.title},
+                {"accelerator", w.accelerator},
+                {"accelerators", json(w.accelerators)},
+                {"accelerators_per_node", json(w.accelerators_per_node)},
+                {"days", json(w.duration, seconds_per_day)},
+                {"unexpected", json(w.unexpected)},
+                {"planned", json(w.planned)},
+                {"manual", json(w.manual)}};
+  entry =
+      with_rate(std::move(entry), w.rate_per_node_day ? reliability::rate_from_node_days(*w.rate_per_node_day, per_node)
+                                                      : rate_of(w.unexpected));
+  entry["rate_published"] = w.rate_per_node_day.has_value();
+  entry["categories"] = std::move(list);
+  return detail::with_provenance(std::move(entry), w.provenance);
 }
 
 [[nodiscard]] inline Json to_json(const catalog::Run& r) {

@@ -5,13 +5,15 @@
 //   {"command", "version", "inputs": {...}, "result": {...}, "warnings": [{"code", "message"}]}
 //   {"command", "version", "error": {"code", "message", "where"}}                               on failure
 //
-// Numbers carry every digit; keys carry their unit (_s, _hours, _days, _flop, _tflops, _bytes, _usd, _mwh, _tonnes). What
-// is not known is null.
+// Numbers carry every digit; keys carry their unit (_s, _hours, _days, _flop, _tflops, _bytes, _usd, _mwh, _tonnes). A
+// count that is whole has no decimal point, so that a program may take it as an integer. What is not known is null.
 //
 // Needs nlohmann-json: not part of the umbrella header.
 // Pitfall: JSON has no nan; a non-finite number here is a fault of floplan and becomes null.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +47,19 @@ using Json = nlohmann::ordered_json;
   return {{"irreducible", t.irreducible}, {"parameters", t.parameters}, {"tokens", t.tokens}};
 }
 
+// A count (accelerators, parameters, tokens).
+[[nodiscard]] inline Json count_json(double x) {
+  return x == std::floor(x) && std::abs(x) <= 9007199254740992.0 ? Json(static_cast<std::int64_t>(x)) : Json(x);
+}
+template <class Kind>
+[[nodiscard]] Json count_json(Quantity<Kind> q) {
+  return count_json(q.value);
+}
+template <class Kind>
+[[nodiscard]] Json count_json(const std::optional<Quantity<Kind>>& q) {
+  return q ? count_json(q->value) : Json(nullptr);
+}
+
 // A number, or null. `unit` divides: json(bytes, 1e9) is in GB.
 [[nodiscard]] inline Json json(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 template <class Kind>
@@ -70,6 +85,11 @@ template <class Kind>
                                    std::string_view message, std::string_view where) {
   return {
       {"command", command}, {"version", version}, {"error", {{"code", code}, {"message", message}, {"where", where}}}};
+}
+
+// The text of a document. Bytes that are not UTF-8 (a file's name may hold any) become U+FFFD.
+[[nodiscard]] inline std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace floplan::report

@@ -38,10 +38,10 @@ template <class Q>
 [[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
   const plan::Stage& r = s.request;
   return {{"name", r.name},
-          {"tokens", r.tokens.value},
-          {"accelerators", r.accelerators.value},
-          {"sequence_length", r.sequence_length.value},
-          {"global_batch", json(r.global_batch)},
+          {"tokens", count_json(r.tokens)},
+          {"accelerators", count_json(r.accelerators)},
+          {"sequence_length", count_json(r.sequence_length)},
+          {"global_batch", count_json(r.global_batch)},
           {"layout", r.layout ? to_json(*r.layout) : Json(nullptr)},
           {"flop_per_token", s.flop_per_token.value},
           {"training_flop", s.work.value},
@@ -70,17 +70,17 @@ template <class Q>
   Json stages = Json::array();
   for (const plan::Stage& s : r.stages) {
     stages.push_back({{"name", s.name},
-                      {"tokens", s.tokens.value},
-                      {"count", s.accelerators.value},
-                      {"sequence_length", s.sequence_length.value},
-                      {"global_batch", json(s.global_batch)},
+                      {"tokens", count_json(s.tokens)},
+                      {"count", count_json(s.accelerators)},
+                      {"sequence_length", count_json(s.sequence_length)},
+                      {"global_batch", count_json(s.global_batch)},
                       {"achieved_tflops", json(s.achieved, 1e12)},
                       {"mfu", json(s.mfu)},
                       {"layout", s.layout ? to_json(*s.layout) : Json(nullptr)}});
   }
   Json out = {{"title", r.title},
               {"model", r.model.empty() ? Json(nullptr) : Json(r.model)},
-              {"parameters", json(r.parameters)},
+              {"parameters", count_json(r.parameters)},
               {"law", r.law ? Json(r.law->name) : Json(nullptr)},
               {"flop_convention", law::to_text(r.flop_convention)},
               {"accelerator", r.accelerator.name},
@@ -91,7 +91,7 @@ template <class Q>
               {"reliability",
                {{"rate_source", r.reliability.rate_source},
                 {"rate_per_node_day", r.reliability.rate.per_node_day()},
-                {"accelerators_per_node", r.reliability.rate.accelerators_per_node.value},
+                {"accelerators_per_node", count_json(r.reliability.rate.accelerators_per_node)},
                 {"events", json(r.reliability.rate.events)},
                 {"restart_s", to_json(r.reliability.restart)},
                 {"wait_s", to_json(r.reliability.wait)},
@@ -127,8 +127,8 @@ template <class Q>
     sensitivity.push_back({{"input", s.input},
                            {"input_low", s.input_low},
                            {"input_high", s.input_high},
-                           {"low", s.low},
-                           {"high", s.high}});
+                           {"low", json(s.low)},
+                           {"high", json(s.high)}});
   }
   Json accounts = Json::array();
   for (const plan::EnergyAccount& e : p.energy) {
@@ -138,8 +138,8 @@ template <class Q>
                         {"co2e_tonnes", e.co2e_tonnes}});
   }
   const plan::EnergyAccount* headline = p.headline_energy();
-  return {{"parameters", p.parameters.value},
-          {"tokens", p.tokens.value},
+  return {{"parameters", count_json(p.parameters)},
+          {"tokens", count_json(p.tokens)},
           {"training_flop", p.training_flop.value},
           {"flop_convention", p.request.shape ? law::to_text(p.request.flop_convention) : "6N"},
           {"training_flop_six_nd", p.training_flop_six.value},
@@ -175,6 +175,7 @@ template <class Q>
                                   : Json(nullptr)},
           {"stages", std::move(stages)},
           {"sensitivity", std::move(sensitivity)},
+          {"draws", p.draws},
           {"complete", p.complete}};
 }
 

@@ -40,6 +40,15 @@ namespace floplan::report {
   return (value < 0 ? "-" : "") + out;
 }
 
+// Text as a terminal may show it: control characters, which could move the cursor or break a line, become '?'.
+[[nodiscard]] inline std::string printable(std::string text, bool keep_lines = false) {
+  for (char& c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code < 0x20 && !(keep_lines && c == '\n')) || code == 0x7f) c = '?';
+  }
+  return text;
+}
+
 class Cell {
  public:
   Cell() = default;
@@ -56,7 +65,7 @@ class Cell {
     }
   }
 
-  [[nodiscard]] std::string text() const { return text_.empty() ? "-" : text_; }
+  [[nodiscard]] std::string text() const { return text_.empty() ? "-" : printable(text_); }
   [[nodiscard]] const std::string& exact() const { return exact_; }
   [[nodiscard]] bool number() const { return number_; }
 

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/json_shape.hpp"
+#include "support/reference.hpp"
+#include "support/temporary_folder.hpp"
+
+using cli::Arguments;
+using cli::ask;
+using cli::check_refused;
+using cli::Json;
+using cli::operator+;
+
+namespace {
+
+const Arguments plan = {"plan", "llama3_405b", "--runs", "200"};
+const Arguments no_file = {"plan",    "--model", "llama-3.1-8b", "--accelerator", "h100-sxm", "--tokens", "1T",
+                           "--count", "1024",    "--achieved",   "400TFLOP/s",    "--runs",   "200"};
+
+Json at(const Json& from, const std::string& pointer) { return from.at(Json::json_pointer(pointer)); }
+
+}  // namespace
+
+TEST_CASE("the answer of plan has every key of the interface, with the right kind of value") {
+  const Json answer = ask({"plan", cli::plan_405b, "--deadline", "90d", "--runs", "500"});
+  CHECK(answer["command"] == "plan");
+  CHECK(answer["version"].is_string());
+  const Json& result = answer["result"];
+  for (const std::string key :
+       {"parameters", "tokens", "training_flop", "loss", "mfu", "step_time_s", "ideal_days", "mtbf_hours", "ettr",
+        "checkpoint_interval_s", "energy_mwh", "peak_power_mw", "co2e_tonnes"}) {
+    INFO(key);
+    REQUIRE(result.contains(key));
+    CHECK(result[key].is_number());
+  }
+  for (const std::string key : {"wall_clock_days", "accelerator_hours", "interruptions", "cost_usd"}) {
+    REQUIRE(result.contains(key));
+    cli::check_distribution(result[key], key);
+  }
+  for (const std::string key : {"tp", "cp", "pp", "dp"}) CHECK(result.at("layout").at(key).is_number_integer());
+  REQUIRE(result.at("stages").size() == 3);
+  REQUIRE(result.at("sensitivity").is_array());
+  for (const Json& s : result["sensitivity"]) {
+    CHECK(s.at("input").is_string());
+    CHECK(s.at("low").is_number());
+    CHECK(s.at("high").is_number());
+  }
+  for (const std::string key : {"checkpoint", "lost_work", "restart", "maintenance", "stragglers"})
+    CHECK(result.at("waste").at(key).is_number());
+  CHECK(result.at("deadline").at("probability") > 0.3);
+  CHECK(result.at("deadline").at("probability") < 0.7);
+  // The conventions that the figures depend on.
+  CHECK(result.at("law") == "besiroglu-2024");
+  CHECK(result.at("flop_convention") == "6N + causal attention");
+  CHECK(result.at("mfu_peak_tflops") == 989);
+  CHECK(result.at("energy_basis") == "tdp");
+  CHECK(result.at("complete") == true);
+  CHECK(result.at("parameters").is_number_integer());
+  CHECK(result.at("parameters") == 405853388800);
+  cli::check_no_null(answer, "", {"inputs.parameters", "inputs.stage[].mfu", "inputs.checkpoint.interval_s"});
+}
+
+TEST_CASE("the 405B file gives the published figures on the command line") {
+  const Json own = ask({"plan", cli::plan_405b, "--runs", "200"})["result"];
+  const Json at_100k = ask({"plan", cli::plan_405b, "--runs", "200", "--count", "100000"})["result"];
+  for (const reference::Row& row : reference::rows("plan_405b.csv")) {
+    reference::check(row, (row.has("count") ? at_100k : own).at(row.name()).get<double>());
+  }
+}
+
+TEST_CASE("the inputs are echoed as they were resolved") {
+  const Json inputs = ask({"plan", cli::plan_405b, "--restart", "5min", "--price", "$2/h..$3/h", "--deadline", "100d",
+                           "--seed", "7", "--runs", "300", "--interval", "15min"})["inputs"];
+  CHECK(at(inputs, "/model") == "llama-3.1-405b");
+  CHECK(at(inputs, "/law") == "besiroglu-2024");
+  CHECK(at(inputs, "/accelerator") == "h100-sxm");
+  CHECK(at(inputs, "/peak_tflops") == 989);
+  CHECK(at(inputs, "/stage/1/tokens") == 11930000000000);
+  CHECK(at(inputs, "/stage/1/count") == 16384);
+  CHECK(at(inputs, "/stage/1/achieved_tflops") == 400);
+  CHECK(at(inputs, "/reliability/restart_s") == 300);
+  CHECK(at(inputs, "/reliability/rate_per_node_day").get<double>() == doctest::Approx(3.789e-3).epsilon(1e-3));
+  cli::check_interval(at(inputs, "/reliability/wait_s"), "wait_s");
+  cli::check_interval(at(inputs, "/price/usd_per_accelerator_hour"), "price");
+  CHECK(at(inputs, "/checkpoint/stall_s") == 10);
+  CHECK(at(inputs, "/checkpoint/interval_s") == 900);
+  CHECK(at(inputs, "/power/pue") == 1.08);
+  CHECK(at(inputs, "/deadline_days") == 100);
+  CHECK(at(inputs, "/draws") == 300);
+  CHECK(at(inputs, "/seed") == 7);
+  CHECK(at(inputs, "/plan") == cli::plan_405b);
+}
+
+TEST_CASE("every option of a field moves what it should and equals --set of the same field") {
+  struct Case {
+    std::string option, path, value, pointer;
+  };
+  const std::vector<Case> cases = {
+      {"--model", "model", "llama-3.1-70b", "/result/parameters"},
+      {"--params", "parameters", "6.738415616B", "/result/parameters"},
+      {"--tokens", "tokens", "20T", "/result/tokens"},
+      {"--law", "law", "hoffmann-2022", "/result/loss"},
+      {"--attention", "attention", "full", "/result/training_flop"},
+      {"--accelerator", "accelerator", "h200-sxm", "/inputs/accelerator"},
+      {"--precision", "precision", "fp8", "/result/mfu"},
+      {"--peak", "peak", "1000TFLOP/s", "/result/mfu"},
+      {"--count", "stage[*].count", "32768", "/result/mtbf_hours"},
+      {"--seq", "stage[*].sequence_length", "16Ki", "/result/training_flop"},
+      {"--global-batch", "stage[*].global_batch", "4096", "/result/step_time_s"},
+      {"--achieved", "stage[*].achieved", "390TFLOP/s", "/result/ideal_days"},
+      {"--mfu", "stage[*].mfu", "38%", "/result/mfu"},
+      {"--achieved-spread", "achieved_spread", "10%", "/result/wall_clock_days/sd"},
+      {"--rate-from", "reliability.rate_from", "kokolis-2024-rsc-1", "/result/mtbf_hours"},
+      {"--rate", "reliability.rate_per_node_day", "8e-3", "/result/mtbf_hours"},
+      {"--restart", "reliability.restart", "20min", "/result/ettr"},
+      {"--wait", "reliability.wait", "15min", "/result/ettr"},
+      {"--manual-per-day", "reliability.manual_per_day", "1", "/result/ettr"},
+      {"--manual-wait", "reliability.manual_wait", "12h", "/result/ettr"},
+      {"--planned-per-day", "reliability.planned_per_day", "3", "/result/waste/maintenance"},
+      {"--planned-duration", "reliability.planned_duration", "1h", "/result/waste/maintenance"},
+      {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
+      {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
+      {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
+      {"--price", "price.accelerator_hour", "$4/h", "/result/cost_usd/p50"},
+      {"--accelerator-power", "power.accelerator", "1kW", "/result/energy_mwh"},
+      {"--node-power", "power.node", "1.4kW", "/result/peak_power_mw"},
+      {"--pue", "power.pue", "1.3", "/result/co2e_tonnes"},
+      {"--carbon", "power.carbon", "50g/kWh", "/result/co2e_tonnes"},
+      {"--energy-basis", "power.basis", "node", "/result/energy_mwh"},
+      {"--deadline", "deadline", "95d", "/result/deadline"},
+      {"--runs", "draws", "300", "/result/draws"},
+      {"--seed", "seed", "2", "/result/wall_clock_days/mean"},
+  };
+  const Json base = ask(plan);
+  for (const Case& c : cases) {
+    INFO(c.option << " " << c.value);
+    Arguments from = plan;
+    if (c.option == "--runs") from = {"plan", "llama3_405b"};
+    const Json by_option = ask(from + Arguments{c.option, c.value});
+    const Json by_set = ask(from + Arguments{"--set", c.path + "=" + c.value});
+    CHECK(at(by_option, c.pointer) != at(base, c.pointer));
+    CHECK(by_option["result"] == by_set["result"]);
+    CHECK(by_option["inputs"] == by_set["inputs"]);
+    CHECK(by_option["warnings"] == by_set["warnings"]);
+  }
+}
+
+TEST_CASE("the layout's options and an MTBF with its job's size work together") {
+  const Json layout = ask(no_file + Arguments{"--tp", "8", "--cp", "2", "--pp", "4", "--dp", "16"})["result"]["layout"];
+  CHECK(layout == Json{{"tp", 8}, {"cp", 2}, {"pp", 4}, {"dp", 16}});
+  const Json rate = ask(plan + Arguments{"--mtbf", "6h", "--mtbf-count", "8192"})["result"];
+  CHECK(rate["mtbf_hours"].get<double>() == doctest::Approx(3));
+}
+
+TEST_CASE("help lists every option, and every option that it lists is tested above or is of the program") {
+  const cli::Result help = cli::run({"plan", "--help"});
+  CHECK(help.status == 0);
+  for (const std::string option : {"--json", "--csv", "--out", "--quiet", "--color", "--catalog", "--threads",
+                                   "--explain", "--set", "--model", "--count", "--restart", "--deadline", "--seed"})
+    CHECK(help.out.find(option) != std::string::npos);
+}
+
+TEST_CASE("a range on the command line spreads the answer") {
+  const Json exact = ask(plan + Arguments{"--restart", "5min", "--wait", "1min"})["result"];
+  const Json range = ask(plan + Arguments{"--restart", "1min..25min", "--wait", "1min"})["result"];
+  CHECK(range["wall_clock_days"]["sd"] > exact["wall_clock_days"]["sd"]);
+  CHECK(range["sensitivity"].size() == exact["sensitivity"].size() + 1);
+}
+
+TEST_CASE("a plan needs no file, and keeps every digit of --params") {
+  const Json bare = ask({"plan", "--params", "6.738415616B", "--accelerator", "a100-sxm-80gb", "--tokens", "2T",
+                         "--count", "2048", "--mfu", "45%", "--runs", "200"});
+  CHECK(bare["result"]["parameters"] == 6738415616);
+  CHECK(bare["result"]["training_flop"].get<double>() == 6 * 6738415616.0 * 2e12);
+  CHECK(cli::warns(bare, "attention_not_counted"));
+  CHECK(cli::warns(bare, "assumed"));
+  const Json named = ask(no_file);
+  CHECK(named["result"]["parameters"] == 8030261248);
+  CHECK(named["inputs"]["plan"] == "");
+}
+
+TEST_CASE("a ready plan is found by its name from any folder, and a file wins over it") {
+  const TemporaryFolder folder;
+  const cli::Setting elsewhere{.folder = folder.path().string()};
+  const Json by_name = ask(plan, elsewhere);
+  CHECK(by_name["inputs"]["plan"] == "llama3_405b");
+  const Json by_file = ask({"plan", cli::plan_405b, "--runs", "200"});
+  CHECK(by_name["result"] == by_file["result"]);
+  (void)folder.file("llama3_405b", "accelerator = \"h100-sxm\"\n");
+  check_refused(plan, 4, "llama3_405b:1:1", elsewhere);
+}
+
+TEST_CASE("the same seed gives the same bytes on 1, 2 and 3 threads, and twice in a row") {
+  const auto bytes = [](const char* threads) {
+    return cli::run({"plan", "llama3_405b", "--runs", "2000", "--seed", "5", "--threads", threads, "--json"}).out;
+  };
+  const std::string one = bytes("1");
+  CHECK(one == bytes("1"));
+  CHECK(one == bytes("2"));
+  CHECK(one == bytes("3"));
+}
+
+TEST_CASE("another seed moves the draws by sampling noise and the expected values not at all") {
+  const Json one = ask({"plan", "llama3_405b", "--runs", "2000", "--seed", "1"})["result"];
+  const Json two = ask({"plan", "llama3_405b", "--runs", "2000", "--seed", "2"})["result"];
+  const double difference = two["wall_clock_days"]["mean"].get<double>() - one["wall_clock_days"]["mean"].get<double>();
+  CHECK(difference != 0);
+  CHECK(std::abs(difference) < 4 * one["wall_clock_days"]["sd"].get<double>() * std::sqrt(2.0 / 2000));
+  CHECK(one["expected_wall_clock_days"] == two["expected_wall_clock_days"]);
+  CHECK(one["ettr"] == two["ettr"]);
+}
+
+TEST_CASE("an impossible deadline is infeasible by a number of days") {
+  check_refused(plan + Arguments{"--deadline", "80d"}, 3, "2.19 too few");
+  check_refused(plan + Arguments{"--deadline", "1s"}, 3, "too few");
+}
+
+TEST_CASE("warnings have the codes that scripts look for") {
+  const Json base = ask(plan);
+  CHECK(cli::warns(base, "extrapolation"));
+  CHECK(cli::warns(base, "unexplained_stops"));
+  CHECK_FALSE(cli::warns(base, "assumed"));
+  for (const Json& warning : base["warnings"]) {
+    CHECK_FALSE(warning.at("code").get<std::string>().empty());
+    CHECK_FALSE(warning.at("message").get<std::string>().empty());
+  }
+  const auto warns = [](const Arguments& more, const char* code) {
+    INFO(code);
+    CHECK(cli::warns(ask(plan + more), code));
+  };
+  warns({"--peak", "1979TFLOP/s"}, "sparse_peak");
+  warns({"--law", "hoffmann-2022-rounded"}, "rounded_law");
+  warns({"--count", "100000"}, "rate_extrapolated");
+  warns({"--count", "100000"}, "rate_carried_over");
+  warns({"--count", "100000"}, "layout_dropped");
+  warns({"--params", "70B"}, "model_dropped");
+  warns({"--tokens", "10T"}, "stages_rescaled");
+  warns({"--accelerator", "b200"}, "rate_of_another_accelerator");
+  warns({"--price", "tpu-v5e-list-2026-08"}, "price_of_another_accelerator");
+  warns({"--restart", "2h"}, "first_order_breaks");
+  warns({"--restart", "5h"}, "restart_exceeds_mtbf");
+  warns({"--stall", "4h"}, "checkpoint_exceeds_mtbf");
+}
+
+TEST_CASE(
+    "extremes have an answer: one accelerator, one token, no stall with an interval, an interval beyond the MTBF") {
+  for (const Arguments& more : std::vector<Arguments>{{"--count", "1"},
+                                                      {"--tokens", "10"},
+                                                      {"--seq", "1e9"},
+                                                      {"--stall", "0", "--interval", "10min"},
+                                                      {"--interval", "5h"},
+                                                      {"--restart", "0", "--wait", "0"},
+                                                      {"--restart", "5h"},
+                                                      {"--stall", "10h"},
+                                                      {"--count", "1e6"},
+                                                      {"--achieved-spread", "0"},
+                                                      {"--price", "0"},
+                                                      {"--carbon", "0"},
+                                                      {"--law", "none"},
+                                                      {"--rate", "1e-9"},
+                                                      {"--deadline", "1e9d"},
+                                                      {"--threads", "64"}}) {
+    INFO(cli::line(more));
+    const Json answer = ask(plan + more);
+    cli::check_distribution(answer["result"]["wall_clock_days"], "wall_clock_days");
+    const cli::Result text = cli::run(plan + more + Arguments{"--quiet"});
+    CHECK(text.status == 0);
+    for (const char* word : {"nan", "inf ", "-inf", "null"}) CHECK(text.out.find(word) == std::string::npos);
+  }
+}
+
+TEST_CASE("--explain shows the formulas, also in JSON") {
+  const cli::Result text = cli::run(plan + Arguments{"--explain", "--quiet"});
+  CHECK(text.status == 0);
+  CHECK(text.out.find("tau = M [1 + W(-exp(-1 - w/M))]") != std::string::npos);
+  CHECK(ask(plan + Arguments{"--explain"})["result"]["explanation"] == text.out);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "floplan/core/csv.hpp"
+#include "floplan/report/figures.hpp"
+#include "plan/requests.hpp"
+
+using namespace floplan;
+
+namespace {
+
+CsvTable table_of(const std::string& name, const plan::Request& request) {
+  for (const report::Figure& figure : report::figures()) {
+    if (figure.name != name) continue;
+    const report::FigureContext context{catalog::Catalog(), request};
+    CsvTable out = parse_csv(figure.make(context).csv(), name + ".csv");
+    CHECK(out.header() == figure.header());
+    return out;
+  }
+  FAIL("no figure " << name);
+  return {};
+}
+
+double at(const CsvTable& t, std::size_t row, const std::string& column) {
+  return std::stod(std::string(t.row(row)[t.column(column)]));
+}
+
+plan::Request request() {
+  plan::Request r = requests::llama3_405b();
+  r.draws = 100;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("figures have unique names, and every column of each a name of its own and a meaning") {
+  std::set<std::string> names;
+  for (const report::Figure& figure : report::figures()) {
+    CHECK(names.insert(figure.name).second);
+    CHECK_FALSE(figure.title.empty());
+    std::set<std::string> columns;
+    for (const report::FigureColumn& column : figure.columns) {
+      CHECK(columns.insert(column.name).second);
+      CHECK_FALSE(column.meaning.empty());
+    }
+  }
+  for (const char* first : {"interruptions_by_category", "ettr_by_cluster_size", "timeline_by_stage"})
+    CHECK(names.contains(first));
+}
+
+TEST_CASE("the shares of interruptions follow from the counts, and the printed ones are beside them") {
+  const CsvTable t = table_of("interruptions_by_category", request());
+  double count = 0, share = 0, printed = 0, gpu = 0;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    count += at(t, i, "count");
+    share += at(t, i, "share_percent");
+    printed += at(t, i, "printed_percent");
+    if (t.row(i)[t.column("category")] == "GPU") gpu += at(t, i, "share_percent");
+    CHECK(at(t, i, "share_percent") == doctest::Approx(100 * at(t, i, "count") / 419));
+    CHECK(at(t, i, "per_1000_node_days") == doctest::Approx(1000 * at(t, i, "count") / (2048 * 54.0)));
+    CHECK(at(t, i, "per_million_accelerator_hours") == doctest::Approx(1e6 * at(t, i, "count") / (16384 * 54 * 24.0)));
+  }
+  CHECK(count == 419);
+  CHECK(share == doctest::Approx(100));
+  CHECK(printed == doctest::Approx(94.9));
+  CHECK(at(t, 0, "printed_total_percent") == doctest::Approx(94.9));
+  CHECK(gpu == doctest::Approx(64.0).epsilon(0.001));
+}
+
+TEST_CASE("effective training time falls with the size of the cluster from 1,024 to a million") {
+  const CsvTable t = table_of("ettr_by_cluster_size", request());
+  CHECK(at(t, 0, "accelerators") == 1024);
+  CHECK(at(t, t.size() - 1, "accelerators") == 1e6);
+  bool has_100k = false;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    has_100k = has_100k || at(t, i, "accelerators") == 100000;
+    CHECK(at(t, i, "ettr") > 0);
+    CHECK(at(t, i, "ettr") + at(t, i, "waste_checkpoint") + at(t, i, "waste_lost_work") + at(t, i, "waste_restart") ==
+          doctest::Approx(1));
+    CHECK(at(t, i, "mtbf_hours") * at(t, i, "interruptions_per_day") == doctest::Approx(24));
+    CHECK(at(t, i, "mtbf_hours") * at(t, i, "accelerators") == doctest::Approx(50677).epsilon(1e-5));
+    CHECK(at(t, i, "exact_interval_s") <= at(t, i, "young_interval_s"));
+    if (i == 0) continue;
+    CHECK(at(t, i, "accelerators") > at(t, i - 1, "accelerators"));
+    CHECK(at(t, i, "ettr") < at(t, i - 1, "ettr"));
+    CHECK(at(t, i, "exact_interval_s") < at(t, i - 1, "exact_interval_s"));
+  }
+  CHECK(has_100k);
+}
+
+TEST_CASE("the stages follow each other on the calendar, and their days are accounted for") {
+  for (const std::string unexplained : {"0", "0.1"}) {
+    plan::Request r = requests::llama3_405b({{"reliability.unexplained_stops", unexplained}});
+    r.draws = 100;
+    const CsvTable t = table_of("timeline_by_stage", r);
+    REQUIRE(t.size() == 3);
+    CHECK(at(t, 0, "start_day") == 0);
+    CHECK(at(t, 2, "cumulative_tokens") == doctest::Approx(15.6e12));
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      if (i > 0) CHECK(at(t, i, "start_day") == at(t, i - 1, "end_day"));
+      const double length = at(t, i, "end_day") - at(t, i, "start_day");
+      double parts = 0;
+      for (const char* part :
+           {"useful_days", "checkpoint_days", "lost_work_days", "restart_days", "planned_days", "unexplained_days"})
+        parts += at(t, i, part);
+      CHECK(parts == doctest::Approx(length));
+      CHECK(at(t, i, "accelerator_hours") == doctest::Approx(24 * length * at(t, i, "accelerators")));
+      CHECK(at(t, i, "ideal_accelerator_hours") < at(t, i, "accelerator_hours"));
+    }
+  }
+}
+
+TEST_CASE("a figure of another run is the same call with another request") {
+  plan::Request r = requests::llama3_405b({{"reliability.rate_per_node_day", "1e-3"}});
+  const CsvTable t = table_of("ettr_by_cluster_size", r);
+  CHECK(at(t, 0, "mtbf_hours") == doctest::Approx(24 / (1e-3 * 1024 / 8)));
+}
