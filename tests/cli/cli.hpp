@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -169,7 +170,11 @@ inline void check_refused(const Arguments& arguments, int status, std::string_vi
   CHECK(text.status == status);
   CHECK(text.out.empty());
   CHECK(text.err.find(place) != std::string::npos);
-  const Result json = run(arguments + Arguments{"--json"}, setting);
+  // After the command's words, where no option can take it for its value.
+  Arguments with_json = arguments;
+  const std::size_t words = with_json.empty() ? 0 : with_json.size() > 1 && with_json[0] == "reliability" ? 2 : 1;
+  with_json.insert(with_json.begin() + static_cast<std::ptrdiff_t>(words), "--json");
+  const Result json = run(with_json, setting);
   INFO(json.out << json.err);
   CHECK(json.status == status);
   REQUIRE(Json::accept(json.out));

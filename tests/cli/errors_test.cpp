@@ -63,7 +63,7 @@ TEST_CASE("names that are not there are answered with the nearest ones") {
   check_refused(plan + Arguments{"--accelerator", "h100-sxn"}, 2, "h100-sxm");
   check_refused(plan + Arguments{"--law", "hofmann-2022"}, 2, "hoffmann-2022");
   check_refused(plan + Arguments{"--price", "h100-sxm"}, 2, "nearest: h100-sxm");
-  check_refused({"model", "llama-3-405b"}, 2, "llama-3.1-405b");
+  check_refused({"model", "llama-3.1-406b"}, 2, "llama-3.1-405b");
   check_refused({"predict", "--law", "chinchila", "--params", "1B", "--tokens", "1T"}, 2, "--law");
   check_refused({"reliability", "interval", "--count", "8", "--rate-from", "llama3", "--write", "5min"}, 2,
                 "llama3-2024");
@@ -173,7 +173,7 @@ TEST_CASE("binary junk, zeros, deep nesting and a very long file are refused, ne
   std::string dotted = "[a";
   for (int i = 0; i < 5000; ++i) dotted += ".a";
   refused(top + dotted + "]\nb = 1\n");
-  refused(top + std::string(20000000, '#') + "\n");
+  refused(top + std::string(5000000, '#') + "\n");
 }
 
 TEST_CASE("a file of a thousand stages, with CRLF line ends and names in other scripts, is planned") {

@@ -125,7 +125,9 @@ TEST_CASE("the columns of a table stand under their headers, numbers to the righ
       if (row.size() < 2) continue;
       for (std::size_t c = 0; c < row.size(); ++c) {
         INFO(line << "\ncolumn " << c + 1 << " \"" << row[c].text << "\"");
-        CHECK((row[c].begin == header[c].begin || row[c].end == header[c].end));
+        // A name may be set in, to belong to the row above.
+        const bool inside = c == 0 && line.starts_with("  ");
+        CHECK((inside || row[c].begin == header[c].begin || row[c].end == header[c].end));
       }
     }
   }
@@ -148,13 +150,13 @@ TEST_CASE("CSV and JSON hold the same numbers to the last bit") {
   REQUIRE(stages.size() == json.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     CHECK(stages.row(i)[stages.column("stage")] == json[i]["name"].get<std::string>());
-    for (const auto& [column, key] : same) {
-      INFO(column);
-      const std::string cell(stages.row(i)[stages.column(column)]);
+    for (const auto& pair : same) {
+      INFO(pair.first);
+      const std::string cell(stages.row(i)[stages.column(pair.first)]);
       double value = 0;
       const auto end = std::from_chars(cell.data(), cell.data() + cell.size(), value);
       CHECK(end.ptr == cell.data() + cell.size());
-      CHECK(value == json[i][key].get<double>());
+      CHECK(value == json[i][pair.second].get<double>());
     }
   }
 }
@@ -235,7 +237,10 @@ TEST_CASE("colours are for diagnostics only: never in a pipe, by --color always,
 }
 
 TEST_CASE("--json and --csv exclude each other, and JSON reports even that") {
-  check_refused(plan + Arguments{"--csv"}, 2, "--csv");
+  const Result result = run(plan + Arguments{"--json", "--csv"});
+  CHECK(result.status == 2);
+  REQUIRE(cli::Json::accept(result.out));
+  CHECK(cli::Json::parse(result.out)["error"]["message"].get<std::string>().find("--csv") != std::string::npos);
 }
 
 TEST_CASE("help and version exit with 0 on the standard output") {
@@ -253,15 +258,19 @@ TEST_CASE("help and version exit with 0 on the standard output") {
 
 TEST_CASE("an interrupt ends long draws early, with what there is and status 130") {
   for (const int signal : {SIGINT, SIGTERM}) {
-    const Result result = run({"plan", "llama3_405b", "--runs", "10000000", "--threads", "1", "--json"},
-                              {.signal = signal, .signal_after = std::chrono::milliseconds(400)});
+    const Result result = run({"plan", "llama3_405b", "--runs", "5000000", "--threads", "1", "--json"},
+                              {.signal = signal, .signal_after = std::chrono::milliseconds(600)});
     CHECK(result.signal == 0);
     CHECK(result.status == 130);
     REQUIRE(cli::Json::accept(result.out));
     const cli::Json answer = cli::Json::parse(result.out);
+    if (answer.contains("error")) {  // a busy machine: interrupted before the first draw
+      CHECK(answer["error"]["code"] == "interrupted");
+      continue;
+    }
     CHECK(answer["result"]["complete"] == false);
     CHECK(answer["result"]["draws"] > 0);
-    CHECK(answer["result"]["draws"] < 10000000);
+    CHECK(answer["result"]["draws"] < 5000000);
     CHECK(cli::warns(answer, "interrupted"));
   }
 }

@@ -251,7 +251,7 @@ TEST_CASE("warnings have the codes that scripts look for") {
 TEST_CASE(
     "extremes have an answer: one accelerator, one token, no stall with an interval, an interval beyond the MTBF") {
   for (const Arguments& more : std::vector<Arguments>{{"--count", "1"},
-                                                      {"--tokens", "10"},
+                                                      {"--tokens", "100"},
                                                       {"--seq", "1e9"},
                                                       {"--stall", "0", "--interval", "10min"},
                                                       {"--interval", "5h"},

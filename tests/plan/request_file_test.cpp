@@ -144,6 +144,9 @@ TEST_CASE("what is infeasible names the file's line or the option that made it s
   wrong(top + stage + "layout = { tp = 8, pp = 16, dp = 63 }\n", "7:10", "8064 for 1024", Failure::infeasible);
   wrong(top + "[[stage]]\ntokens = \"1T\"\ncount = 8\nmfu = 1.4\n", "6:7", "1.4 times", Failure::infeasible);
   wrong_option("stage[1].achieved", "990TFLOP/s", "989 TFLOP/s", Failure::infeasible);
+  wrong_option("peak", "300TFLOP/s", "1.33 times", Failure::infeasible);
+  wrong_option("accelerator", "a100-sxm-80gb", "312 TFLOP/s", Failure::infeasible);
+  wrong_option("accelerator", "maia-200", "no dense bf16 peak");
 }
 
 TEST_CASE("a total number of tokens that no stage can have is refused where the total was given") {

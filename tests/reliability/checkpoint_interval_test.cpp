@@ -31,7 +31,11 @@ Seconds interval(const std::string& method, Seconds write, Seconds mtbf) {
 // Ratios d/M over many decades.
 std::vector<double> ratios(double from, double to) {
   std::vector<double> out;
-  for (double r = from; r <= to; r *= 1.7) out.push_back(r);
+  double ratio = from;
+  while (ratio <= to) {
+    out.push_back(ratio);
+    ratio *= 1.7;
+  }
   return out;
 }
 

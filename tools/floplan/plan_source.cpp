@@ -79,7 +79,7 @@ std::pair<std::string, std::string> load(const std::string& name) {
   }
   std::string known;
   for (const std::string& plan : ready) known += (known.empty() ? "" : ", ") + plan;
-  throw Error(Failure::data, "no_such_file", name,
+  throw Error(Failure::data, "no_such_file", name.empty() ? "plan" : name,
               "must be a plan file or the name of a ready plan (" + known + "), and there is none of this name");
 }
 

@@ -119,6 +119,8 @@ void Subcommand::flag(const std::string& name, bool& target, const std::string& 
 
 namespace {
 
+constexpr int interrupted_status = 130;  // as a shell has it: 128 + SIGINT
+
 // Turns SIGINT and SIGTERM into a stop request, so that long work ends with what it has. A second one ends the program.
 class Interrupts {
  public:
@@ -128,7 +130,7 @@ class Interrupts {
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     watcher_ = std::thread([this] {
       for (int signal = 0; sigwait(&signals_, &signal) == 0 && signal != done_;) {
-        if (source_.stop_requested()) std::_Exit(130);
+        if (source_.stop_requested()) std::_Exit(interrupted_status);
         source_.request_stop();
       }
     });
@@ -256,7 +258,7 @@ int Program::State::answer_and_print() {
   } else {
     write_answer(out, text);
   }
-  return given.interrupted ? 130 : 0;
+  return given.interrupted ? interrupted_status : 0;
 }
 
 int Program::run(int argc, char** argv) {
@@ -275,7 +277,7 @@ int Program::run(int argc, char** argv) {
     return error.exit_status();
   } catch (const Error& e) {
     state.print_error(e.code(), e.what(), e.where());
-    return e.exit_status();
+    return e.code() == "interrupted" ? interrupted_status : e.exit_status();
   } catch (const std::exception& e) {
     state.print_error("internal", std::string("internal error: ") + e.what(), "");
     return static_cast<int>(Failure::internal);

@@ -248,15 +248,15 @@ struct Digits {
     if (std::string text = print_seconds(value, significant); !text.empty()) return text;
   }
   const std::string prefix(kind.prefix);
-  const Unit* chosen = nullptr;
   const Digits d = digits_of(value, significant);
+  // Each kind has a unit that is printed; of several, the largest that leaves a digit before the point.
+  const Unit* chosen = &*std::find_if(kind.units.begin(), kind.units.end(), [](const Unit& u) { return u.printed; });
   for (const Unit& unit : kind.units) {
-    if (!unit.printed) continue;
-    if (chosen == nullptr || (value != 0 && unit.decimal_exponent <= d.exponent)) chosen = &unit;
+    if (unit.printed && value != 0 && unit.decimal_exponent <= d.exponent) chosen = &unit;
   }
   const std::string sign = d.negative ? "-" : "";
   // People read "400 TFLOP/s" but "405B" and "$2.1/h"; the exact text has no spaces, so that it is one word in a shell.
-  const bool spaced = significant > 0 && kind.units.front().suffix.size() > 0 && kind.prefix.empty();
+  const bool spaced = significant > 0 && !kind.units.front().suffix.empty() && kind.prefix.empty();
   const std::string space = spaced ? " " : "";
   const int exponent = value == 0 ? 0 : d.exponent - chosen->decimal_exponent;
   if (exponent >= 6 || exponent < -5) {

@@ -70,8 +70,7 @@ struct Scenario {
 }
 
 struct Draw {
-  bool done = false;
-  double days = 0;
+  double days = -1;  // not drawn
   double hours = 0;
   double interruptions = 0;
   double dollars = 0;
@@ -95,7 +94,6 @@ struct Draw {
   const double unexplained =
       r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
   Draw out;
-  out.done = true;
   double seconds = 0;
   for (const StagePlan& stage : plan.stages) {
     const Count accelerators = stage.request.accelerators;
@@ -270,7 +268,7 @@ inline void add_energy(Plan& plan) {
   std::vector<detail::Draw> draws(r.draws);
   plan.complete = parallel_for(
       draws.size(), r.threads, [&](std::size_t i) { draws[i] = detail::draw(plan, i); }, stop);
-  std::erase_if(draws, [](const detail::Draw& d) { return !d.done; });
+  std::erase_if(draws, [](const detail::Draw& d) { return d.days < 0; });
   if (draws.empty())
     throw Error(Failure::no_answer, "interrupted", "make_plan", "was interrupted before the first draw");
   plan.draws = draws.size();

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,40 +37,50 @@ class Rules {
  public:
   explicit Rules(const PlaceOf& place_of) : place_of_(place_of) {}
 
-  void require(bool holds, const std::string& path, const std::string& rule) const {
+  // paths: the fields that the rule is about, the likeliest first. An option is the later word, so it is to blame first.
+  void require(bool holds, std::initializer_list<std::string> paths, const std::string& rule,
+               const char* code = "out_of_range") const {
     if (holds) return;
-    const Place place = place_of_(path);
-    throw Error(place.failure, "out_of_range", place.where, rule);
+    const Place place = blamed(paths);
+    throw Error(place.failure, code, place.where, rule);
   }
-  void require_feasible(bool holds, const char* code, const std::string& path, const std::string& rule) const {
-    if (!holds) throw Error(Failure::infeasible, code, place_of_(path).where, rule);
+  void require_feasible(bool holds, const char* code, std::initializer_list<std::string> paths,
+                        const std::string& rule) const {
+    if (!holds) throw Error(Failure::infeasible, code, blamed(paths).where, rule);
   }
   template <class Q>
   void between(Q q, double low, double high, const std::string& path, const std::string& what) const {
-    require(q.value >= low && q.value <= high, path,
+    require(q.value >= low && q.value <= high, {path},
             what + " must be from " + print(Q(low), 6) + " to " + print(Q(high), 6) + ", got " + print(q));
   }
   void between(double x, double low, double high, const std::string& path, const std::string& what) const {
-    require(x >= low && x <= high, path,
+    require(x >= low && x <= high, {path},
             what + " must be from " + print_number(low) + " to " + print_number(high) + ", got " + print_number(x));
   }
   void whole(Count c, const std::string& path, const std::string& what) const {
-    require(c.value >= 1 && c.value == std::floor(c.value) && c.value <= 1e9, path,
+    require(c.value >= 1 && c.value == std::floor(c.value) && c.value <= 1e9, {path},
             what + " must be a whole number from 1 to 1e9, got " + print(c));
   }
   template <class Q>
   void range(const Uncertain<Q>& u, double high, const std::string& path, const std::string& what) const {
     between(u.central, 0, high, path, what);
     if (!u.low && !u.high) return;
-    require(u.low && u.high && u.low->value > 0 && *u.low <= *u.high && u.high->value <= high, path,
+    require(u.low && u.high && u.low->value > 0 && *u.low <= *u.high && u.high->value <= high, {path},
             what + ": a range needs 0 < low <= high <= " + print(Q(high), 6) + ", got " +
                 (u.low ? print(*u.low) : "none") + " and " + (u.high ? print(*u.high) : "none"));
     require(
-        u.high->value <= 1e6 * u.low->value, path,
+        u.high->value <= 1e6 * u.low->value, {path},
         what + ": the ends of a range must be within a factor of 1e6, got " + print(*u.low) + " and " + print(*u.high));
   }
 
  private:
+  [[nodiscard]] Place blamed(std::initializer_list<std::string> paths) const {
+    for (const std::string& path : paths) {
+      if (Place place = place_of_(path); place.failure == Failure::usage) return place;
+    }
+    return place_of_(*paths.begin());
+  }
+
   const PlaceOf& place_of_;
 };
 
@@ -82,31 +93,31 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
   rules.between(stage.tokens, 1, 1e24, path + "tokens", "tokens" + of);
   rules.whole(stage.accelerators, path + "count", "the accelerators" + of);
   rules.between(stage.sequence_length, 1, 1e9, path + "sequence_length", "the sequence length" + of);
-  rules.require(stage.achieved.has_value() != stage.mfu.has_value(), path + "achieved",
+  rules.require(stage.achieved.has_value() != stage.mfu.has_value(), {path + "achieved"},
                 "needs either an achieved rate or an MFU, and not both");
   const std::string rate = path + (stage.mfu ? "mfu" : "achieved");
   if (stage.achieved) rules.between(*stage.achieved, 1, 1e21, rate, "the achieved rate" + of);
   if (stage.mfu)
-    rules.require(stage.mfu->value >= 1e-9 && std::isfinite(stage.mfu->value), rate,
+    rules.require(stage.mfu->value >= 1e-9 && std::isfinite(stage.mfu->value), {rate},
                   "the MFU" + of + " must be from 1e-9 to 1, got " + print(*stage.mfu));
   const double mfu = stage.mfu ? stage.mfu->value : *stage.achieved / peak;
-  rules.require_feasible(mfu <= 1, "above_peak", rate,
+  rules.require_feasible(mfu <= 1, "above_peak", {rate, "peak", "precision", "accelerator"},
                          "the achieved rate" + of + " must not exceed the dense " + to_text(r.precision) + " peak of " +
                              print(peak, 4) + ", got " + print(stage.achieved ? *stage.achieved : peak * mfu, 4) +
                              ", " + print_number(mfu, 3) + " times it");
   if (stage.global_batch) rules.whole(*stage.global_batch, path + "global_batch", "the global batch" + of);
   if (!stage.layout) return;
   const Layout& l = *stage.layout;
-  rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, path + "layout",
+  rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, {path + "layout"},
                 "TP, CP, PP and DP" + of + " must be at least 1");
-  rules.require_feasible(l.accelerators() == stage.accelerators, "layout_does_not_divide", path + "layout",
-                         "TP x CP x PP x DP" + of + " must be the accelerator count, got " + std::to_string(l.tensor) +
-                             " x " + std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " +
-                             std::to_string(l.data) + " = " + print(l.accelerators()) + " for " +
-                             print(stage.accelerators));
+  rules.require_feasible(
+      l.accelerators() == stage.accelerators, "layout_does_not_divide", {path + "layout", path + "count"},
+      "TP x CP x PP x DP" + of + " must be the accelerator count, got " + std::to_string(l.tensor) + " x " +
+          std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " + std::to_string(l.data) + " = " +
+          print(l.accelerators()) + " for " + print(stage.accelerators));
   if (stage.global_batch) {
     rules.require_feasible(std::fmod(stage.global_batch->value, static_cast<double>(l.data)) == 0,
-                           "batch_does_not_divide", path + "global_batch",
+                           "batch_does_not_divide", {path + "global_batch", path + "layout"},
                            "DP" + of + " must divide the global batch, got " + std::to_string(l.data) + " and " +
                                print(*stage.global_batch));
   }
@@ -115,24 +126,29 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
 inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_request) {
   const detail::Rules rules(place_of);
   constexpr double century = 36500 * seconds_per_day;
-  rules.require(r.shape || r.parameters, "", "needs a model or a number of parameters");
+  rules.require(r.shape || r.parameters, {""}, "needs a model or a number of parameters");
   if (!r.shape) rules.between(*r.parameters, 1, 1e24, "parameters", "the number of parameters");
-  rules.require(r.peak || r.accelerator.dense_peak(r.precision), "precision",
+  rules.require(r.peak || r.accelerator.dense_peak(r.precision), {"precision", "accelerator"},
                 "the catalog has no dense " + to_text(r.precision) + " peak for " + r.accelerator.name +
                     ": needs another precision, or a peak");
   const FlopPerSecond peak = r.peak ? *r.peak : *r.accelerator.dense_peak(r.precision);
   rules.between(peak, 1, 1e21, "peak", "the peak");
-  rules.require(!r.stages.empty(), "", "needs at least one stage");
+  rules.require(!r.stages.empty(), {""}, "needs at least one stage");
   for (std::size_t i = 0; i < r.stages.size(); ++i) check_stage(r, i, peak, rules);
+  rules.require(!r.law || r.shape || r.law->parameter_convention != law::ParameterConvention::non_embedding,
+                {"law", "parameters"},
+                "the law counts non-embedding parameters: needs a model, not a bare number of parameters",
+                "parameter_convention");
   rules.between(r.achieved_spread, 0, 2, "achieved_spread", "the spread of the achieved rate");
   const reliability::InterruptionRate& rate = r.reliability.rate;
-  rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, "reliability",
+  rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, {"reliability"},
                 "the rate of interruptions must be positive and at most 1e6 an accelerator-hour, got " +
                     print_number(rate.per_accelerator_hour, 6));
   rules.range(r.reliability.restart, century, "reliability.restart", "the restart");
   rules.range(r.reliability.wait, century, "reliability.wait", "the wait");
   rules.range(r.checkpoint.stall, century, "checkpoint.stall", "the checkpoint stall");
-  rules.require(r.checkpoint.stall.central.value > 0 || r.checkpoint.interval, "checkpoint.stall",
+  rules.require(r.checkpoint.stall.central.value > 0 || r.checkpoint.interval,
+                {"checkpoint.stall", "checkpoint.interval"},
                 "a checkpoint that stalls nothing has no best interval: give an interval");
   if (r.checkpoint.interval)
     rules.between(*r.checkpoint.interval, 1e-3, century, "checkpoint.interval", "the checkpoint interval");
@@ -149,9 +165,9 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
     rules.between(r.power->grid, 0, 100, "power.carbon", "the carbon intensity");
   }
   if (r.deadline)
-    rules.require(r.deadline->value > 0 && std::isfinite(r.deadline->value), "deadline",
+    rules.require(r.deadline->value > 0 && std::isfinite(r.deadline->value), {"deadline"},
                   "the deadline must be positive and finite, got " + print(*r.deadline));
-  rules.require(r.draws >= 100 && r.draws <= 10000000, "draws",
+  rules.require(r.draws >= 100 && r.draws <= 10000000, {"draws"},
                 "draws must be from 100 to 10M, got " + std::to_string(r.draws));
 }
 
@@ -167,9 +183,7 @@ inline void require_deadline_possible(const Plan& plan) {
 // The parameter count that the request's law was fitted with.
 [[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
   if (r.law->parameter_convention != law::ParameterConvention::non_embedding) return total;
-  if (r.shape) return architecture::parameter_count(*r.shape).non_embedding;
-  throw Error(Failure::usage, "parameter_convention", "plan",
-              r.law->name + " counts non-embedding parameters: it needs a model, not a bare total of " + print(total));
+  return architecture::parameter_count(r.shape.value()).non_embedding;  // check() has seen to it that there is one
 }
 
 [[nodiscard]] inline std::vector<Warning> cautions(const Plan& plan) {
