@@ -102,6 +102,18 @@ TEST_CASE("laws predict the published losses") {
   }
 }
 
+TEST_CASE("a law's coefficients in JSON have the digits to repeat its predictions") {
+  const Json laws = ask({"catalog", "laws"});
+  for (const Json& law : laws["result"]["entries"]) {
+    const auto c = [&law](const char* key) { return law.at(key).get<double>(); };
+    const double loss = c("E") + c("A") / std::pow(70e9, c("alpha")) + c("B") / std::pow(1.4e12, c("beta"));
+    const Json answer = ask({"predict", "--law", law["name"], "--params", "70B", "--tokens", "1.4T"});
+    CHECK(answer["result"]["loss"].get<double>() == doctest::Approx(loss).epsilon(1e-13));
+    for (const std::string key : {"parameter_convention", "flop_convention", "loss_unit"})
+      CHECK_FALSE(law.at(key).get<std::string>().empty());
+  }
+}
+
 TEST_CASE("predict refuses what is no model or no training, and never answers with an infinity") {
   const auto refused = [](const std::string& params, const std::string& tokens, const std::string& place) {
     check_refused({"predict", "--params", params, "--tokens", tokens}, 2, place);

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -129,6 +127,21 @@ TEST_CASE("the columns of a table stand under their headers, numbers to the righ
         const bool inside = c == 0 && line.starts_with("  ");
         CHECK((inside || row[c].begin == header[c].begin || row[c].end == header[c].end));
       }
+    }
+  }
+}
+
+TEST_CASE("the stages of a plan stand under their headers too") {
+  const std::vector<std::string> lines = cli::lines(run(plan + Arguments{"--quiet"}).out);
+  const auto title = std::find(lines.begin(), lines.end(), "Stages, expected");
+  REQUIRE(lines.end() - title > 4);
+  const std::vector<Word> header = words(title[1]);
+  for (int stage = 2; stage <= 4; ++stage) {
+    const std::vector<Word> row = words(title[stage]);
+    REQUIRE(row.size() == header.size());
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      INFO(title[stage] << "\n" << row[c].text);
+      CHECK((row[c].begin == header[c].begin || row[c].end == header[c].end));
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,49 @@ const Arguments no_file = {"plan",    "--model", "llama-3.1-8b", "--accelerator"
                            "--count", "1024",    "--achieved",   "400TFLOP/s",    "--runs",   "200"};
 
 Json at(const Json& from, const std::string& pointer) { return from.at(Json::json_pointer(pointer)); }
+
+struct Case {
+  std::string option, path, value, pointer;  // the pointer's value changes
+};
+
+std::vector<Case> cases() {
+  return {
+      {"--model", "model", "llama-3.1-70b", "/result/parameters"},
+      {"--params", "parameters", "6.738415616B", "/result/parameters"},
+      {"--tokens", "tokens", "20T", "/result/tokens"},
+      {"--law", "law", "hoffmann-2022", "/result/loss"},
+      {"--attention", "attention", "full", "/result/training_flop"},
+      {"--accelerator", "accelerator", "h200-sxm", "/inputs/accelerator"},
+      {"--precision", "precision", "fp8", "/result/mfu"},
+      {"--peak", "peak", "1000TFLOP/s", "/result/mfu"},
+      {"--count", "stage[*].count", "32768", "/result/mtbf_hours"},
+      {"--seq", "stage[*].sequence_length", "16Ki", "/result/training_flop"},
+      {"--global-batch", "stage[*].global_batch", "4096", "/result/step_time_s"},
+      {"--achieved", "stage[*].achieved", "390TFLOP/s", "/result/ideal_days"},
+      {"--mfu", "stage[*].mfu", "38%", "/result/mfu"},
+      {"--achieved-spread", "achieved_spread", "10%", "/result/wall_clock_days/sd"},
+      {"--rate-from", "reliability.rate_from", "kokolis-2024-rsc-1", "/result/mtbf_hours"},
+      {"--rate", "reliability.rate_per_node_day", "8e-3", "/result/mtbf_hours"},
+      {"--restart", "reliability.restart", "20min", "/result/ettr"},
+      {"--wait", "reliability.wait", "15min", "/result/ettr"},
+      {"--manual-per-day", "reliability.manual_per_day", "1", "/result/ettr"},
+      {"--manual-wait", "reliability.manual_wait", "12h", "/result/ettr"},
+      {"--planned-per-day", "reliability.planned_per_day", "3", "/result/waste/maintenance"},
+      {"--planned-duration", "reliability.planned_duration", "1h", "/result/waste/maintenance"},
+      {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
+      {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
+      {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
+      {"--price", "price.accelerator_hour", "$4/h", "/result/cost_usd/p50"},
+      {"--accelerator-power", "power.accelerator", "1kW", "/result/energy_mwh"},
+      {"--node-power", "power.node", "1.4kW", "/result/peak_power_mw"},
+      {"--pue", "power.pue", "1.3", "/result/co2e_tonnes"},
+      {"--carbon", "power.carbon", "50g/kWh", "/result/co2e_tonnes"},
+      {"--energy-basis", "power.basis", "node", "/result/energy_mwh"},
+      {"--deadline", "deadline", "95d", "/result/deadline"},
+      {"--runs", "draws", "300", "/result/draws"},
+      {"--seed", "seed", "2", "/result/wall_clock_days/mean"},
+  };
+}
 
 }  // namespace
 
@@ -98,47 +142,8 @@ TEST_CASE("the inputs are echoed as they were resolved") {
 }
 
 TEST_CASE("every option of a field moves what it should and equals --set of the same field") {
-  struct Case {
-    std::string option, path, value, pointer;
-  };
-  const std::vector<Case> cases = {
-      {"--model", "model", "llama-3.1-70b", "/result/parameters"},
-      {"--params", "parameters", "6.738415616B", "/result/parameters"},
-      {"--tokens", "tokens", "20T", "/result/tokens"},
-      {"--law", "law", "hoffmann-2022", "/result/loss"},
-      {"--attention", "attention", "full", "/result/training_flop"},
-      {"--accelerator", "accelerator", "h200-sxm", "/inputs/accelerator"},
-      {"--precision", "precision", "fp8", "/result/mfu"},
-      {"--peak", "peak", "1000TFLOP/s", "/result/mfu"},
-      {"--count", "stage[*].count", "32768", "/result/mtbf_hours"},
-      {"--seq", "stage[*].sequence_length", "16Ki", "/result/training_flop"},
-      {"--global-batch", "stage[*].global_batch", "4096", "/result/step_time_s"},
-      {"--achieved", "stage[*].achieved", "390TFLOP/s", "/result/ideal_days"},
-      {"--mfu", "stage[*].mfu", "38%", "/result/mfu"},
-      {"--achieved-spread", "achieved_spread", "10%", "/result/wall_clock_days/sd"},
-      {"--rate-from", "reliability.rate_from", "kokolis-2024-rsc-1", "/result/mtbf_hours"},
-      {"--rate", "reliability.rate_per_node_day", "8e-3", "/result/mtbf_hours"},
-      {"--restart", "reliability.restart", "20min", "/result/ettr"},
-      {"--wait", "reliability.wait", "15min", "/result/ettr"},
-      {"--manual-per-day", "reliability.manual_per_day", "1", "/result/ettr"},
-      {"--manual-wait", "reliability.manual_wait", "12h", "/result/ettr"},
-      {"--planned-per-day", "reliability.planned_per_day", "3", "/result/waste/maintenance"},
-      {"--planned-duration", "reliability.planned_duration", "1h", "/result/waste/maintenance"},
-      {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
-      {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
-      {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
-      {"--price", "price.accelerator_hour", "$4/h", "/result/cost_usd/p50"},
-      {"--accelerator-power", "power.accelerator", "1kW", "/result/energy_mwh"},
-      {"--node-power", "power.node", "1.4kW", "/result/peak_power_mw"},
-      {"--pue", "power.pue", "1.3", "/result/co2e_tonnes"},
-      {"--carbon", "power.carbon", "50g/kWh", "/result/co2e_tonnes"},
-      {"--energy-basis", "power.basis", "node", "/result/energy_mwh"},
-      {"--deadline", "deadline", "95d", "/result/deadline"},
-      {"--runs", "draws", "300", "/result/draws"},
-      {"--seed", "seed", "2", "/result/wall_clock_days/mean"},
-  };
   const Json base = ask(plan);
-  for (const Case& c : cases) {
+  for (const Case& c : cases()) {
     INFO(c.option << " " << c.value);
     Arguments from = plan;
     if (c.option == "--runs") from = {"plan", "llama3_405b"};
@@ -158,11 +163,20 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
   CHECK(rate["mtbf_hours"].get<double>() == doctest::Approx(3));
 }
 
-TEST_CASE("help lists every option, and every option that it lists is tested above or is of the program") {
+TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);
-  for (const std::string option : {"--json", "--csv", "--out", "--quiet", "--color", "--catalog", "--threads",
-                                   "--explain", "--set", "--model", "--count", "--restart", "--deadline", "--seed"})
+  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set"};
+  for (const Case& c : cases()) tested.insert(c.option);
+  std::set<std::string> listed;
+  bool fields = false;
+  for (const std::string& line : cli::lines(help.out)) {
+    fields = fields || line.starts_with("Fields of the plan");
+    if (fields && line.starts_with("  --")) listed.insert(line.substr(2, line.find(' ', 2) - 2));
+  }
+  CHECK(listed == tested);
+  for (const std::string option :
+       {"--json", "--csv", "--out", "--quiet", "--color", "--catalog", "--threads", "--explain"})
     CHECK(help.out.find(option) != std::string::npos);
 }
 

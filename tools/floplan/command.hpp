@@ -103,6 +103,8 @@ void add_predict(Program& program);
 void add_catalog(Program& program);
 void add_model(Program& program);
 void add_reliability(Program& program);
+void add_fit(Program& program);
+void add_isoflop(Program& program);
 void add_plan(Program& program);
 void add_export(Program& program);
 

@@ -6,6 +6,8 @@ int main(int argc, char** argv) {
   Program program;
   add_plan(program);
   add_predict(program);
+  add_fit(program);
+  add_isoflop(program);
   add_model(program);
   add_catalog(program);
   add_reliability(program);

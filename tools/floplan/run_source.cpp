@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_source.hpp"
+
+#include "floplan/core/file.hpp"
+#include "floplan/runs/column_map.hpp"
+#include "floplan/runs/json_runs.hpp"
+
+namespace floplan::cli {
+
+void RunOptions::add_to(Subcommand& sub) {
+  sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+  sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
+  sub.option("--columns", columns,
+             "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");
+  sub.flag("--minimum-per-cell", minimum_per_cell, "Of the runs of one N and D take the one with the lowest loss");
+  sub.flag("--derive-tokens", derive_tokens, "Where D is blank take C/(6N)");
+}
+
+runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_budget) const {
+  runs::ReadOptions options;
+  if (!columns.empty()) options.columns = runs::parse_column_names(columns, "--columns");
+  options.where = where;
+  options.minimum_per_cell = minimum_per_cell;
+  options.derive_tokens = derive_tokens;
+  if (group_by_budget) options.group_by = runs::GroupBy::budget;
+  runs::RunTable table = runs::read_any(read_text_file(file), file, options);
+  for (const Warning& w : table.warnings) warnings.push_back(w);
+  if (table.count != runs::ParameterCount::total) {
+    warnings.push_back({"parameter_convention", "parameters are counted " + std::string(runs::name_of(table.count)) +
+                                                    ": the law will count them so too"});
+  }
+  return table;
+}
+
+report::Json RunOptions::inputs() const {
+  return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
+}
+
+report::Json rows_json(const runs::RunTable& table) {
+  report::Json skipped = report::Json::array();
+  for (const runs::SkippedRow& row : table.rows.skipped) {
+    skipped.push_back(
+        {{"file", row.file}, {"line", row.line}, {"column", row.column}, {"title", row.title}, {"reason", row.reason}});
+  }
+  report::Json mapping = report::Json::array();
+  for (const runs::Mapping& m : table.mapping) {
+    mapping.push_back({{"role", std::string(runs::name_of(m.role))},
+                       {"column", m.title},
+                       {"unit", m.unit},
+                       {"why", m.why},
+                       {"alternatives", m.alternatives}});
+  }
+  return {{"read", table.rows.read},
+          {"used", table.rows.used},
+          {"filtered", table.rows.filtered},
+          {"duplicates", table.rows.duplicates},
+          {"skipped_count", table.rows.skipped_count},
+          {"skipped", std::move(skipped)},
+          {"mapping", std::move(mapping)},
+          {"parameter_convention", std::string(runs::name_of(table.count))},
+          {"loss_unit", table.loss_unit},
+          {"notes", table.notes}};
+}
+
+}  // namespace floplan::cli
