@@ -2,7 +2,9 @@
 #include "floplan/core/file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -58,28 +60,40 @@ TEST_CASE("an endless device is refused and not read for ever") {
 }
 
 TEST_CASE("a write that fails half-way leaves the old file as it was and nothing beside it") {
-  if (!std::filesystem::exists("/dev/full")) {
-    MESSAGE("skipped: no /dev/full to run out of space on");
-    return;
-  }
   const TemporaryFolder folder;
   const auto file = folder.file("plan.csv", "old");
-  // The temporary file is the target's name with .part: as a link to a device that is full, every write to it fails.
-  std::filesystem::create_symlink("/dev/full", folder / "plan.csv.part");
+  // A limit on the size of files makes the kernel refuse the rest of a write, as a full disk does.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{1000, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const Error error = thrown::by([&] { write_text_file(file, std::string(100000, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
   CHECK(error.failure() == Failure::data);
   CHECK(error.where() == file.string());
   CHECK(read_text_file(file) == "old");
   CHECK(entries(folder) == 1);
 }
 
-TEST_CASE("a write that cannot begin or end says so and changes nothing") {
+TEST_CASE("a device is written to and stays one, and a link's target is replaced") {
+  write_text_file("/dev/null", "nothing");
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  if (std::filesystem::exists("/dev/full")) {
+    CHECK(thrown::by([] { write_text_file("/dev/full", std::string(100000, 'x')); }).code() == "unwritable_file");
+    CHECK(std::filesystem::is_character_file("/dev/full"));
+  }
   const TemporaryFolder folder;
   const auto file = folder.file("plan.csv", "old");
-  std::filesystem::create_directory(folder / "plan.csv.part");
-  CHECK(thrown::by([&] { write_text_file(file, "new"); }).code() == "unwritable_file");
-  CHECK(read_text_file(file) == "old");
+  std::filesystem::create_symlink(file, folder / "link.csv");
+  write_text_file(folder / "link.csv", "new");
+  CHECK(std::filesystem::is_symlink(folder / "link.csv"));
+  CHECK(read_text_file(file) == "new");
+}
 
+TEST_CASE("a write that cannot begin or end says so and changes nothing") {
+  const TemporaryFolder folder;
   CHECK(thrown::by([&] { write_text_file(folder / "none/plan.csv", "new"); }).code() == "unwritable_file");
   CHECK_FALSE(std::filesystem::exists(folder / "none"));
 
@@ -87,7 +101,7 @@ TEST_CASE("a write that cannot begin or end says so and changes nothing") {
   const Error error = thrown::by([&] { write_text_file(folder / "taken", "new"); });
   CHECK(error.code() == "unwritable_file");
   CHECK(std::filesystem::is_directory(folder / "taken"));
-  CHECK_FALSE(std::filesystem::exists(folder / "taken.part"));
+  CHECK(entries(folder) == 1);
 }
 
 TEST_CASE("a longer file is replaced whole by a shorter one") {

@@ -4,8 +4,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -193,19 +191,6 @@ Error usage_error(const CLI::App& root, int argc, char** argv, const std::string
   return {Failure::usage, "usage", option.empty() ? "command line" : option, rule + ": see " + typed + " --help"};
 }
 
-// The whole answer or nothing, as write_text_file has it; a device or a pipe is written to, and a link stays.
-void write_answer(const std::filesystem::path& path, const std::string& text) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status) && std::filesystem::is_regular_file(status)) {
-    return write_text_file(std::filesystem::canonical(path, error), text);
-  }
-  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) return write_text_file(path, text);
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw Error(Failure::data, "unwritable_file", path.string(), "cannot be written");
-}
-
 // The command as far as it was typed, for error envelopes before parsing has succeeded.
 std::string typed_command(int argc, char** argv) {
   std::string out;
@@ -256,7 +241,7 @@ int Program::State::answer_and_print() {
     std::cout << text << std::flush;
     if (!std::cout) throw Error(Failure::data, "unwritable_output", "standard output", "cannot be written");
   } else {
-    write_answer(out, text);
+    write_text_file(out, text);
   }
   return given.interrupted ? interrupted_status : 0;
 }

@@ -3,13 +3,13 @@
 // Whole files in, whole files out.
 //
 // read_text_file gives a file's bytes or says which file could not be read and why. write_text_file never leaves half a
-// file: it writes a temporary file in the same folder, flushes it, and renames it over the target, which POSIX makes
+// file: it writes a temporary file in the same folder and renames it over the target, which POSIX makes
 // atomic. A failed write removes the temporary file and leaves the target as it was.
 //
 // Range: files up to max_bytes (1 GiB unless told otherwise), so that a wrong path to a device or a dump is refused
 // rather than read for ever.
 //
-// Pitfall: the rename replaces a symbolic link by a file; write to the link's target if the link must stay.
+// Pitfall: nothing is flushed to the disk itself: a power failure may still lose what was just renamed.
 #pragma once
 
 #include <cerrno>
@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -52,26 +53,35 @@ namespace floplan {
   return text;
 }
 
+// A file that is not regular (a pipe, a device) is written to; a link's target is replaced, and the link stays.
 inline void write_text_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path temporary = path;
-  temporary += ".part";
-  const auto fail = [&path, &temporary](const std::string& why) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  const bool exists = std::filesystem::exists(status);
+  const auto fail = [&path](const std::string& why) {
     return Error(Failure::data, "unwritable_file", path.string(), "cannot be written: " + why);
   };
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    if (!out)
-      throw Error(Failure::data, "unwritable_file", path.string(),
-                  std::string("cannot be written: ") + std::strerror(errno));
+  const auto write = [&fail, text](const std::filesystem::path& to) {
+    std::ofstream out(to, std::ios::binary | std::ios::trunc);
+    if (!out) throw fail(std::strerror(errno));
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     out.flush();
     if (!out) throw fail("the disk is full or the device failed");
+  };
+  if (exists && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status)) return write(path);
+  const std::filesystem::path target = exists ? std::filesystem::canonical(path, error) : path;
+  // A name that no other writer has: two programs may write one target at once, and "x.part" may be somebody's file.
+  std::filesystem::path temporary = target;
+  temporary += "." + std::to_string(std::random_device{}()) + ".part";
+  try {
+    write(temporary);
+    std::filesystem::rename(temporary, target, error);
+    if (error) throw fail(error.message());
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
   }
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) throw fail(error.message());
 }
 
 }  // namespace floplan

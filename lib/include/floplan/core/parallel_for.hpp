@@ -39,7 +39,8 @@ bool parallel_for(std::size_t count, unsigned threads, Body&& body, std::stop_to
     }
     return true;
   }
-  const std::size_t chunk = std::max<std::size_t>(1, count / (workers * 16));
+  // At most so many that a stop request is soon seen, however slow the bodies.
+  const std::size_t chunk = std::clamp<std::size_t>(count / (workers * 16), 1, 1024);
   std::atomic<std::size_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex guard;

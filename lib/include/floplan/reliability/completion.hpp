@@ -118,8 +118,7 @@ struct TruncatedTime {
   if (!(total < 1e15)) {
     throw Error(Failure::infeasible, "never_ends", "completion",
                 "the run must end, but a segment of " + print(Seconds(segment), 3) + " and a restart of " +
-                    print(c.restart, 3) + " are too long for an MTBF of " + print(c.mtbf, 3) + ": expected " +
-                    print_number(total / seconds_per_day, 3) + " days");
+                    print(c.restart, 3) + " are too long for an MTBF of " + print(c.mtbf, 3));
   }
 
   // Var(T), exactly: a segment fails K times, geometric of mean `retries`. Each time costs the work lost, a wait and a

@@ -48,6 +48,7 @@ namespace detail {
 [[nodiscard]] inline double draw_binomial(RandomStream& stream, double trials, double share) {
   if (!(trials > 0) || !(share > 0)) return 0;
   if (share >= 1) return trials;
+  if (!(trials < 1e15)) return trials * share;  // endless: no 64-bit count, and its scatter no longer matters
   return static_cast<double>(
       boost::random::binomial_distribution<std::int64_t, double>(static_cast<std::int64_t>(trials), share)(stream));
 }
