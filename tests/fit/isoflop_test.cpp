@@ -611,7 +611,7 @@ TEST_CASE("sizes that agree to a thousandth are one, and its best run counts") {
   options.method = fit::IsoflopMethod::akima;
   const fit::BudgetRuns once = given({3.10, 3.02, 3.00, 3.02, 3.11});
   fit::BudgetRuns again = once;
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     // A worse run at a slightly smaller size, and one at a slightly larger.
     again.rows.push_back(again.rows[i]);
     again.rows.back().parameters *= i == 1 ? 1 - 1e-6 : 1 + 1e-6;
