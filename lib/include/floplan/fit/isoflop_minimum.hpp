@@ -47,7 +47,7 @@ struct ProfileRuns {
 [[nodiscard]] inline ProfileRuns prepare_profile(const BudgetRuns& budget, double same_size) {
   ProfileRuns out;
   for (std::size_t i = 0; i < budget.rows.size(); ++i) {
-    check_isoflop_row(budget.rows[i], i);
+    check(budget.rows[i], i);
     if (budget.rows[i].weight > 0) out.rows.push_back(budget.rows[i]);
   }
   const auto key = [](const runs::Observation& o) { return std::tie(o.parameters, o.tokens, o.loss); };

@@ -28,6 +28,7 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/fit/detail/chinchilla_rows.hpp"
 #include "floplan/runs/observation.hpp"
 
 namespace floplan::fit {
@@ -59,21 +60,6 @@ struct BudgetGroups {
 };
 
 namespace detail {
-
-inline void check_isoflop_row(const runs::Observation& row, std::size_t index) {
-  const auto positive = [index](double value, const char* what) {
-    if (value > 1e-100 && value < 1e100) return;
-    throw Error(Failure::data, "out_of_range", "row " + std::to_string(index + 1),
-                std::string(what) + " must be positive and finite, got " + print_number(value, 17));
-  };
-  positive(row.parameters, "parameters");
-  positive(row.tokens, "tokens");
-  positive(row.loss, "loss");
-  if (!(row.weight >= 0 && row.weight < 1e100)) {
-    throw Error(Failure::data, "out_of_range", "row " + std::to_string(index + 1),
-                "weight must be zero or positive, and finite, got " + print_number(row.weight, 17));
-  }
-}
 
 // Ends of the groups in sorted ln C, in rising order.
 [[nodiscard]] inline std::vector<std::size_t> budget_ends(std::span<const double> log_flop, double reach) {
@@ -118,7 +104,7 @@ inline void check_isoflop_row(const runs::Observation& row, std::size_t index) {
   std::vector<double> log_flop(rows.size());
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    detail::check_isoflop_row(rows[i], i);
+    detail::check(rows[i], i);
     const double c =
         flop.empty() ? training_flop(Parameters(rows[i].parameters), Tokens(rows[i].tokens)).value : flop[i];
     if (!(c > 0 && std::isfinite(c))) {
