@@ -8,6 +8,7 @@
 #include "floplan/fit/isoflop.hpp"
 #include "floplan/fit/isoflop_bias.hpp"
 #include "floplan/fit/isoflop_surface.hpp"
+#include "floplan/report/runs_json.hpp"
 #include "run_source.hpp"
 
 namespace floplan::cli {
@@ -109,7 +110,7 @@ Answer answer_isoflop(const Session&, const Options& o) {
   answer.inputs["quality_control"] = options.quality_control;
   answer.result = {{"profiles", std::move(profiles)},
                    {"power_law", {{"parameters", law_json(report.parameters)}, {"tokens", law_json(report.tokens)}}},
-                   {"rows", rows_json(table)}};
+                   {"rows", report::rows_json(table)}};
   answer.text = table.describe() + "\n" + groups.describe() + "\n\n" + rows.text() + "\n" + report.describe() + "\n";
   // The other methods beside it, and what this one's shape alone gets wrong on this grid, if the runs support a surface.
   const std::optional<law::Chinchilla<>> surface = surface_of(table);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_source.hpp"
 
+#include <string_view>
+#include <utility>
+
 #include "floplan/core/file.hpp"
+#include "floplan/fit/hold_out.hpp"
 #include "floplan/runs/column_map.hpp"
 #include "floplan/runs/json_runs.hpp"
 
@@ -36,30 +40,26 @@ report::Json RunOptions::inputs() const {
   return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
 }
 
-report::Json rows_json(const runs::RunTable& table) {
-  report::Json skipped = report::Json::array();
-  for (const runs::SkippedRow& row : table.rows.skipped) {
-    skipped.push_back(
-        {{"file", row.file}, {"line", row.line}, {"column", row.column}, {"title", row.title}, {"reason", row.reason}});
+std::vector<bool> RunOptions::held_out(const runs::RunTable& table, const std::string& text) const {
+  constexpr std::string_view largest = "largest=";
+  if (text.starts_with(largest)) {
+    const auto count = whole_option<std::size_t>(text.substr(largest.size()), "--hold-out", 1e9);
+    return fit::largest_runs(table.observations, count);
   }
-  report::Json mapping = report::Json::array();
-  for (const runs::Mapping& m : table.mapping) {
-    mapping.push_back({{"role", std::string(runs::name_of(m.role))},
-                       {"column", m.title},
-                       {"unit", m.unit},
-                       {"why", m.why},
-                       {"alternatives", m.alternatives}});
+  // The rows are read again through both filters; a run is known by its file and line.
+  RunOptions narrower = *this;
+  narrower.where = where.empty() ? text : "(" + where + ") && (" + text + ")";
+  std::vector<Warning> said_before;
+  std::vector<bool> out(table.observations.size());
+  const runs::RunTable held = narrower.read(said_before, false);
+  for (std::size_t i = 0, k = 0; i < out.size() && k < held.origins.size(); ++i) {
+    const runs::Origin& at = table.origins[i];
+    while (k < held.origins.size() &&
+           std::pair(held.origins[k].file, held.origins[k].line) < std::pair(at.file, at.line))
+      ++k;
+    out[i] = k < held.origins.size() && held.origins[k].file == at.file && held.origins[k].line == at.line;
   }
-  return {{"read", table.rows.read},
-          {"used", table.rows.used},
-          {"filtered", table.rows.filtered},
-          {"duplicates", table.rows.duplicates},
-          {"skipped_count", table.rows.skipped_count},
-          {"skipped", std::move(skipped)},
-          {"mapping", std::move(mapping)},
-          {"parameter_convention", std::string(runs::name_of(table.count))},
-          {"loss_unit", table.loss_unit},
-          {"notes", table.notes}};
+  return out;
 }
 
 }  // namespace floplan::cli

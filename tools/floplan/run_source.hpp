@@ -33,9 +33,9 @@ struct RunOptions {
   void add_to(Subcommand& sub);
   // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
   [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
+  // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.
+  [[nodiscard]] std::vector<bool> held_out(const runs::RunTable& table, const std::string& text) const;
   [[nodiscard]] report::Json inputs() const;
 };
-
-[[nodiscard]] report::Json rows_json(const runs::RunTable& table);
 
 }  // namespace floplan::cli
