@@ -176,7 +176,7 @@ namespace detail {
           {"at_bound", fit.at_bound},
           {"fit_range", detail::range_json(fit.range)},
           {"parameter_convention", count},
-          {"loss_unit", table.loss_unit.empty() ? "as the runs give it" : table.loss_unit},
+          {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
           {"degrees_of_freedom", fit.degrees_of_freedom},
           {"residual_sd", fit.residual_sd},
           {"robust_residual_sd", fit.robust_residual_sd},
