@@ -95,7 +95,9 @@ TEST_CASE("the estimator is chosen by options, and is named in the answer") {
   const Json wide = ask(Arguments{"fit", runs, "--delta", "1e-2"} + none)["result"];
   CHECK(wide["estimator"]["delta"] == 1e-2);
   CHECK(wide["parameters"]["alpha"]["value"] != base["parameters"]["alpha"]["value"]);
-  for (const auto& [loss, residual] : {std::pair{"mse", "raw"}, std::pair{"lad", "log"}}) {
+  for (const auto& choice : {std::pair{"mse", "raw"}, std::pair{"lad", "log"}}) {
+    const char* const loss = choice.first;
+    const char* const residual = choice.second;
     const Json other = ask(Arguments{"fit", runs, "--loss", loss, "--residual", residual} + none)["result"];
     INFO(loss);
     CHECK(other["estimator"]["residual"] == residual);
