@@ -233,17 +233,38 @@ struct Units {
   return out;
 }
 
+namespace detail {
+
+// z0 of the draws around `value`: the normal quantile of the share of them below it. sorted: ascending, not empty.
+[[nodiscard]] inline double bias_correction(std::span<const double> sorted, double value) {
+  const auto below = std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
+  const auto not_above = std::upper_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
+  const double count = static_cast<double>(sorted.size());
+  const double share = static_cast<double>(below + not_above) / (2 * count);
+  return normal_quantile(std::clamp(share, 0.5 / count, 1 - 0.5 / count));
+}
+
+}  // namespace detail
+
 // The bias-corrected interval of draws around `value`. draws: any order, at least one.
 [[nodiscard]] inline Interval bias_corrected_interval(std::vector<double> draws, double value, double level) {
   std::sort(draws.begin(), draws.end());
-  const auto below = std::lower_bound(draws.begin(), draws.end(), value) - draws.begin();
-  const auto not_above = std::upper_bound(draws.begin(), draws.end(), value) - draws.begin();
-  const double count = static_cast<double>(draws.size());
-  const double share = static_cast<double>(below + not_above) / (2 * count);
-  const double z0 = detail::normal_quantile(std::clamp(share, 0.5 / count, 1 - 0.5 / count));
+  const double z0 = detail::bias_correction(draws, value);
   const double z = detail::normal_quantile((1 + level) / 2);
   return {quantile_of_sorted(draws, detail::normal_probability(2 * z0 - z)),
           quantile_of_sorted(draws, detail::normal_probability(2 * z0 + z)), level};
+}
+
+// As many equally likely values, ascending, whose quantiles are the ends of the bias-corrected intervals of all levels.
+[[nodiscard]] inline std::vector<double> bias_corrected_draws(std::vector<double> draws, double value) {
+  std::sort(draws.begin(), draws.end());
+  const double z0 = detail::bias_correction(draws, value);
+  std::vector<double> out(draws.size());
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const double z = detail::normal_quantile((static_cast<double>(i) + 0.5) / static_cast<double>(draws.size()));
+    out[i] = quantile_of_sorted(draws, detail::normal_probability(2 * z0 + z));
+  }
+  return out;
 }
 
 // quantity(law) -> double, evaluated on the estimate and on every replicate. nan ends where no interval is available.
