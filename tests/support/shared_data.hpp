@@ -31,4 +31,14 @@ inline std::optional<floplan::CsvTable> table(const std::string& file) {
   return floplan::parse_csv(floplan::read_text_file(path), file);
 }
 
+// An input of a known fault, from the folder `known` beside the data.
+inline std::optional<std::string> known(const std::string& file) {
+  const std::filesystem::path path = (folder() / ".." / "known" / file).lexically_normal();
+  if (!std::filesystem::exists(path)) {
+    MESSAGE("skipped: no " << path.string());
+    return std::nullopt;
+  }
+  return path.string();
+}
+
 }  // namespace shared_data

@@ -67,7 +67,8 @@ Answer answer_fit(const Session& session, const Options& o) {
   Answer answer;
   const bool by_budget = o.unit == "budgets" || o.leave_out == "budgets";
   const runs::RunTable table = o.runs.read(answer.warnings, by_budget);
-  const fit::Study study = fit::study(table.observations, study_options(session, o, table));
+  const fit::Study study =
+      naming_skipped_rows(table, [&] { return fit::study(table.observations, study_options(session, o, table)); });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());
   answer.interrupted = study.boot.stopped;
   answer.inputs = o.runs.inputs();

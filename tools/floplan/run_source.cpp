@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_source.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -38,6 +39,17 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
 
 report::Json RunOptions::inputs() const {
   return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
+}
+
+std::string skipped_text(const runs::RunTable& table) {
+  if (table.rows.skipped_count == 0) return "";
+  std::string out =
+      " (" + std::to_string(table.rows.skipped_count) + " of " + std::to_string(table.rows.read) + " rows skipped: ";
+  const std::size_t shown = std::min<std::size_t>(3, table.rows.skipped.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += (i > 0 ? "; " : "") + table.rows.skipped[i].place() + ": " + table.rows.skipped[i].reason;
+  }
+  return out + (table.rows.skipped_count > shown ? "; ..." : "") + ")";
 }
 
 std::vector<bool> RunOptions::held_out(const runs::RunTable& table, const std::string& text) const {

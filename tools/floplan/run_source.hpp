@@ -38,4 +38,19 @@ struct RunOptions {
   [[nodiscard]] report::Json inputs() const;
 };
 
+// " (1 of 3 rows skipped: runs.csv:4:5: loss is blank)"; empty where no row was.
+[[nodiscard]] std::string skipped_text(const runs::RunTable& table);
+
+// What `answer` returns. A refusal for what the runs say also says which rows were not among them.
+template <class Answering>
+[[nodiscard]] auto naming_skipped_rows(const runs::RunTable& table, const Answering& answer) {
+  try {
+    return answer();
+  } catch (const Error& error) {
+    if (error.failure() != Failure::no_answer || table.rows.skipped_count == 0) throw;
+    const std::string rule = std::string(error.what()).substr(error.where().empty() ? 0 : error.where().size() + 2);
+    throw Error(error.failure(), error.code(), error.where(), rule + skipped_text(table));
+  }
+}
+
 }  // namespace floplan::cli
