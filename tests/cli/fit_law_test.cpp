@@ -119,3 +119,27 @@ TEST_CASE("runs that are held out are predicted, chosen by a filter or by their 
   cli::check_refused({"fit", runs, "--hold-out", "nothing==1"}, 2, "nothing");
   cli::check_refused({"fit", runs, "--hold-out", "loss>0"}, 5, "rows");
 }
+
+TEST_CASE(
+    "runs that do not identify the law are refused, unless a coefficient is fixed or they are asked all the same") {
+  const TemporaryFolder folder;
+  // Too few and too noisy to show an asymptote: E ends at zero.
+  const std::string runs = folder.file("few.csv",
+                                       "N,D,loss\n1e8,2e9,3.9\n2e8,4e9,3.5\n4e8,8e9,3.16\n8e8,1.6e10,2.86\n"
+                                       "1.6e9,3.2e10,2.58\n1e8,3.2e10,3.35\n1.6e9,2e9,3.35\n");
+  cli::check_refused({"fit", runs, "--bootstrap", "50"}, 5, "--fix");
+  const Json anyway = ask({"fit", runs, "--bootstrap", "50", "--anyway"})["result"];
+  CHECK(anyway["identifiable"] == false);
+  const Json fixed = ask({"fit", runs, "--bootstrap", "50", "--fix", "E=1.7"})["result"];
+  CHECK(fixed["identifiable"] == true);
+  CHECK(fixed["parameters"]["E"]["value"].get<double>() == doctest::Approx(1.7).epsilon(1e-12));
+  const Json bounded = ask({"fit", runs, "--bootstrap", "0", "--bound", "E=1.5..1.6"})["result"];
+  CHECK(bounded["parameters"]["E"]["value"].get<double>() >= 1.5 * (1 - 1e-12));
+  CHECK(bounded["at_bound"] == Json::array({"E"}));
+  // A fit that was asked for all the same is no law.
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--anyway", "--out", folder / "fit.json"}).status == 0);
+  cli::check_refused({"predict", "--law", folder / "fit.json", "--params", "1B", "--tokens", "1T"}, 5, "identify");
+  cli::check_refused({"fit", runs, "--fix", "gamma=1"}, 2, "gamma");
+  cli::check_refused({"fit", runs, "--fix", "E"}, 2, "--fix");
+  cli::check_refused({"fit", runs, "--bound", "E=3..1"}, 2, "E");
+}

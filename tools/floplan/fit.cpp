@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "command.hpp"
@@ -24,10 +25,39 @@ struct Options {
   std::string seed = "1";
   std::string level = "0.9";
   std::string hold_out, leave_out;
-  std::vector<std::string> budgets;
+  std::vector<std::string> budgets, fixed, bounds;
   Text threads;
   bool stats = false;
+  bool anyway = false;
 };
+
+// "E=1.69" or "alpha=0.2..0.5": which coefficient, and between which ends.
+void bound(fit::ChinchillaBounds& bounds, const std::string& text, const char* option) {
+  const auto equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const auto refuse = [&](const std::string& rule) { return Error(Failure::usage, "bad_bound", option, rule); };
+  if (equals == std::string::npos) throw refuse("must be as E=1.69 or alpha=0.2..0.5, got \"" + text + "\"");
+  fit::Bounds* const of = name == "E"       ? &bounds.irreducible_loss
+                          : name == "A"     ? &bounds.parameter_coefficient
+                          : name == "B"     ? &bounds.token_coefficient
+                          : name == "alpha" ? &bounds.parameter_exponent
+                          : name == "beta"  ? &bounds.token_exponent
+                                            : nullptr;
+  if (of == nullptr) throw refuse("must name E, A, B, alpha or beta, got \"" + name + "\"");
+  const std::string value = text.substr(equals + 1);
+  const auto dots = value.find("..");
+  of->low = parse_number(value.substr(0, dots), option);
+  of->high = dots == std::string::npos ? of->low : parse_number(value.substr(dots + 2), option);
+}
+
+// A law that the runs do not pin down is no answer, unless it is asked for all the same.
+void refuse_unidentified(const fit::ChinchillaReport& report) {
+  if (report.identifiability.identifiable) return;
+  throw Error(Failure::no_answer, "not_identified", "fit",
+              "these runs do not identify the law: " + report.identifiability.reason +
+                  "; run a wider range of N and of D, fix a coefficient (--fix E=1.69), or see what there is with "
+                  "--anyway");
+}
 
 fit::StudyOptions study_options(const Session& session, const Options& o, const runs::RunTable& table) {
   fit::StudyOptions out;
@@ -47,6 +77,8 @@ fit::StudyOptions study_options(const Session& session, const Options& o, const 
   out.level = parse<Fraction>(o.level, "--level").value;
   if (!(out.level > 0 && out.level < 1))
     throw Error(Failure::usage, "out_of_range", "--level", "must be between 0 and 1, got " + o.level);
+  for (const std::string& text : o.fixed) bound(chosen.bounds, text, "--fix");
+  for (const std::string& text : o.bounds) bound(chosen.bounds, text, "--bound");
   for (const std::string& budget : o.budgets) out.budgets.push_back(parse<Flop>(budget, "--at"));
   if (!o.hold_out.empty()) out.held_out = o.runs.held_out(table, o.hold_out);
   out.leave_one_group_out = o.leave_out == "budgets";
@@ -67,8 +99,11 @@ Answer answer_fit(const Session& session, const Options& o) {
   Answer answer;
   const bool by_budget = o.unit == "budgets" || o.leave_out == "budgets";
   const runs::RunTable table = o.runs.read(answer.warnings, by_budget);
-  const fit::Study study =
-      naming_skipped_rows(table, [&] { return fit::study(table.observations, study_options(session, o, table)); });
+  const fit::Study study = naming_skipped_rows(table, [&] {
+    fit::Study out = fit::study(table.observations, study_options(session, o, table));
+    if (!o.anyway) refuse_unidentified(out.fit);
+    return out;
+  });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());
   answer.interrupted = study.boot.stopped;
   answer.inputs = o.runs.inputs();
@@ -77,6 +112,8 @@ Answer answer_fit(const Session& session, const Options& o) {
                         {"resample_unit", o.unit},
                         {"seed", o.seed},
                         {"level", study.level},
+                        {"fix", o.fixed},
+                        {"bound", o.bounds},
                         {"hold_out", o.hold_out},
                         {"leave_one_out", o.leave_out}});
   answer.result = report::fit_json(study, table);
@@ -103,6 +140,8 @@ void add_fit(Program& program) {
   sub.option("--bootstrap", o->resamples, "Resamples behind the intervals; 0 for none");
   sub.option("--resample", o->unit, "What is resampled", {"rows", "budgets"});
   sub.option("--starts", o->starts, "The exact search, or also Hoffmann's 4,500 starts", {"global", "hoffmann"});
+  sub.option("--fix", o->fixed, "A coefficient that is known, as E=1.69; may be repeated");
+  sub.option("--bound", o->bounds, "A coefficient's range, as alpha=0.2..0.5; may be repeated");
   sub.option(
       "--at", o->budgets,
       "A budget to say the best N and D of, as 1e24; may be repeated. 1 to 1,000 times the largest run if not given");
@@ -112,6 +151,7 @@ void add_fit(Program& program) {
   sub.option("--level", o->level, "Level of the intervals");
   sub.option("--seed", o->seed, "Seed of the resamples");
   sub.option("--threads", o->threads, "Threads; all cores if not given. The answer does not depend on it");
+  sub.flag("--anyway", o->anyway, "Answer also where the runs do not identify the law");
   sub.flag("--stats", o->stats, "Also evaluations and time");
 }
 

@@ -30,6 +30,10 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
   if (group_by_budget) options.group_by = runs::GroupBy::budget;
   runs::RunTable table = runs::read_any(read_text_file(file), file, options);
   for (const Warning& w : table.warnings) warnings.push_back(w);
+  if (table.rows.skipped_count > 0) {
+    const std::string text = skipped_text(table);
+    warnings.push_back({"skipped_rows", text.substr(2, text.size() - 3)});
+  }
   if (table.count != runs::ParameterCount::total) {
     warnings.push_back({"parameter_convention", "parameters are counted " + std::string(runs::name_of(table.count)) +
                                                     ": the law will count them so too"});

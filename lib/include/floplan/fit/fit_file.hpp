@@ -9,8 +9,9 @@
 // parameter_convention, loss_unit, and, where the fit had them, "replicates" {"columns", "rows"} and "log_residuals".
 // Without those two the law is good for values and says nothing of its uncertainty.
 //
-// Errors: data, with the file and the key or the line, for a file that is no fit, holds an error, or whose numbers are not
-// finite and in range. A name that ends in .json is a file; anything else is looked up in the catalog.
+// Errors: no_answer for a fit that its runs do not identify; data, with the file and the key or the line, for a file that
+// is no fit, holds an error, or whose numbers are not finite and in range. A name that ends in .json is a file; anything
+// else is looked up in the catalog.
 // Pitfall: the file knows which count of parameters its runs had; a law of non-embedding counts asked with a total count
 // answers about a smaller model (Pearce and Song 2024, arXiv 2406.12907).
 #pragma once
@@ -85,6 +86,10 @@ class FitFileReader {
     const std::string form = text(at(result_, "law"), "law");
     if (form != "chinchilla") throw fail("law", "must be the form chinchilla, got \"" + form + "\"");
     out.title = "Fit in " + place_;
+    if (const auto found = result_.find("identifiable"); found != result_.end() && *found == false) {
+      throw Error(Failure::no_answer, "not_identified", place_,
+                  "the runs of this fit do not identify the law, so that it predicts nothing");
+    }
     const Json& parameters = at(result_, "parameters");
     for (const CoefficientKey& c : coefficient_keys) {
       const std::string key = "parameters." + std::string(c.name);

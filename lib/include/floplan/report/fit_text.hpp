@@ -88,7 +88,9 @@ namespace detail {
 
 [[nodiscard]] inline std::string fit_text(const fit::Study& s, const runs::RunTable& table) {
   const std::string percent = print_number(100 * s.level) + "%";
-  std::string out = table.describe() + "\n" + s.fit.describe() + "\n\n" + coefficient_table(s).text();
+  std::string out = table.describe() + "\n";
+  for (const std::string& note : table.notes) out += "  " + note + "\n";
+  out += s.fit.describe() + "\n\n" + coefficient_table(s).text();
   out += s.boot.available
              ? percent + " intervals from " + std::to_string(s.boot.laws.size()) + " resamples, bias-corrected\n"
              : "no interval is available\n";
