@@ -53,8 +53,8 @@ struct BootstrapOptions {
   unsigned threads = 0;  // 0 all cores
   ResampleUnit unit = ResampleUnit::rows;
   // Counts of each of the caller's rows in each resample, instead of drawing them: to repeat someone else's bootstrap.
-  std::vector<std::vector<double>> multiplicities;
-  std::stop_token stop;
+  std::vector<std::vector<double>> multiplicities{};
+  std::stop_token stop{};
 };
 
 struct BootstrapReport {
