@@ -15,7 +15,7 @@
 // and one more of n alike runs falls outside with probability p (Weibull's plotting positions; Hyndman and Fan 1996, type
 // 6); v shrinks to 0 as the law's own uncertainty smooths the residuals. Nominal 90% cover 90 to 92% with 40 to 120 rows.
 //
-// Source: prediction by resampled residuals, Stine 1985 and Davison and Hinkley 1997 (section 6.3.3).
+// Source: prediction by resampled residuals, Stine 1985; Davison and Hinkley 1997, chapter 6.
 // Holds: noise is a factor of the loss that is alike at all scales, also for a fit of raw residuals; rows count once
 // however large their weight. Interval ends: nan without degrees of freedom or without enough replicates.
 // Cost: 1,000 resamples of 240 rows, 1 ms for a new run and 2 ms for an optimum.

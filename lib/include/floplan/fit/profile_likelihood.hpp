@@ -16,13 +16,13 @@
 // A is exp of that of ln A), and says what no other does: that a side has no end. A side is open where the rise stays
 // below the threshold as far as the coefficient can go (E to zero), or until an exponent meets its bound.
 //
-// Sources: Bates and Watts 1988, section 6.1 (profile t); Heritier and Ronchetti 1994 (robust likelihood ratio).
-// Holds: residuals alike in all rows, except under `sandwich`. Not available: least absolute deviations (no scale), no degrees of freedom, a fit
-// that did not converge, fewer than 2 p rows within Huber's delta.
+// Sources: Bates and Watts 1988, chapter 6 (profile t); Heritier and Ronchetti 1994 (robust likelihood ratio).
+// Holds: residuals alike in all rows, except under `sandwich`. Not available: least absolute deviations (no scale), no
+// degrees of freedom, a fit that did not converge, fewer than 2 p rows within Huber's delta.
 // Cost: about 35 minimisations of 5 evaluations for each coefficient: 240 rows, 2 to 3 ms for all six with their curves.
-// Pitfall: on the Chinchilla points of the replication the plain intervals are 45 to 75% as wide as the bootstrap's, since
-// small models have more noise; `sandwich` agrees with the bootstrap. Delta far below the noise leaves few rows to take
-// tau from: prefer the bootstrap there.
+// Pitfall: on the Chinchilla points of the replication the plain intervals are 35 to 75% as wide as the bootstrap's: the
+// rows that hold the law lie farther from it than the others. `sandwich` agrees with the bootstrap. With delta far below
+// the noise few rows are left to take tau from; prefer the bootstrap there.
 #pragma once
 
 #include <algorithm>

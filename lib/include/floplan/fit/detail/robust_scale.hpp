@@ -5,7 +5,7 @@
 //   tau = SUM w psi^2 / (n - p) / mean psi'        n distinct rows, p free coefficients, means by weight
 //
 // The covariance is tau H^-1, and 2 (F - F_min) / tau of a coefficient held off its optimum is a square of one standard
-// normal, H and F those of SUM w rho with rho = r^2 / 2 near zero (Huber 1981, section 6.3). With least squares tau is the
+// normal, H and F those of SUM w rho with rho = r^2 / 2 near zero (Huber 1981, chapter 7). With least squares tau is the
 // residual variance per unit weight.
 //
 // Pitfall: mean psi' is the share of rows within delta; with few of them tau is a guess, and callers refuse below 2 p.
