@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "estimator_source.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/study.hpp"
 #include "floplan/report/fit_json.hpp"
@@ -15,40 +16,20 @@ namespace {
 
 struct Options {
   RunOptions runs;
+  EstimatorOptions estimator;
   std::string law = "chinchilla";
-  std::string residual = "log";
-  std::string loss = "huber";
-  std::string delta = "1e-3";
   std::string resamples = "1000";
   std::string unit = "rows";
   std::string starts = "global";
   std::string seed = "1";
   std::string level = "0.9";
   std::string hold_out, leave_out;
-  std::vector<std::string> budgets, fixed, bounds;
+  std::vector<std::string> budgets;
+  std::string profile;
   Text threads;
   bool stats = false;
   bool anyway = false;
 };
-
-// "E=1.69" or "alpha=0.2..0.5": which coefficient, and between which ends.
-void bound(fit::ChinchillaBounds& bounds, const std::string& text, const char* option) {
-  const auto equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  const auto refuse = [&](const std::string& rule) { return Error(Failure::usage, "bad_bound", option, rule); };
-  if (equals == std::string::npos) throw refuse("must be as E=1.69 or alpha=0.2..0.5, got \"" + text + "\"");
-  fit::Bounds* const of = name == "E"       ? &bounds.irreducible_loss
-                          : name == "A"     ? &bounds.parameter_coefficient
-                          : name == "B"     ? &bounds.token_coefficient
-                          : name == "alpha" ? &bounds.parameter_exponent
-                          : name == "beta"  ? &bounds.token_exponent
-                                            : nullptr;
-  if (of == nullptr) throw refuse("must name E, A, B, alpha or beta, got \"" + name + "\"");
-  const std::string value = text.substr(equals + 1);
-  const auto dots = value.find("..");
-  of->low = parse_number(value.substr(0, dots), option);
-  of->high = dots == std::string::npos ? of->low : parse_number(value.substr(dots + 2), option);
-}
 
 // A law that the runs do not pin down is no answer, unless it is asked for all the same.
 void refuse_unidentified(const fit::ChinchillaReport& report) {
@@ -61,24 +42,17 @@ void refuse_unidentified(const fit::ChinchillaReport& report) {
 
 fit::StudyOptions study_options(const Session& session, const Options& o, const runs::RunTable& table) {
   fit::StudyOptions out;
+  out.estimator = o.estimator.read();
   fit::ChinchillaOptions& chosen = out.estimator;
-  chosen.estimator.residual = o.residual == "raw" ? fit::Residual::raw : fit::Residual::log;
-  chosen.estimator.loss = o.loss == "mse"   ? fit::Loss::least_squares
-                          : o.loss == "lad" ? fit::Loss::least_absolute_deviations
-                                            : fit::Loss::huber;
-  chosen.automatic_delta = o.delta == "auto";
-  if (!chosen.automatic_delta) chosen.estimator.delta = parse_number(o.delta, "--delta");
   chosen.start = o.starts == "hoffmann" ? fit::StartPolicy::hoffmann_grid : fit::StartPolicy::global;
   chosen.threads = whole_option<unsigned>(o.threads.value_or("0"), "--threads", 1024);
   out.bootstrap.resamples = whole_option<std::size_t>(o.resamples, "--bootstrap", 1000000);
   out.bootstrap.seed = whole_option<std::uint64_t>(o.seed, "--seed", 9e15);
   out.bootstrap.threads = chosen.threads;
   out.bootstrap.unit = o.unit == "budgets" ? fit::ResampleUnit::groups : fit::ResampleUnit::rows;
-  out.level = parse<Fraction>(o.level, "--level").value;
-  if (!(out.level > 0 && out.level < 1))
-    throw Error(Failure::usage, "out_of_range", "--level", "must be between 0 and 1, got " + o.level);
-  for (const std::string& text : o.fixed) bound(chosen.bounds, text, "--fix");
-  for (const std::string& text : o.bounds) bound(chosen.bounds, text, "--bound");
+  out.level = level_of(o.level);
+  if (!o.profile.empty())
+    out.profile = o.profile == "sandwich" ? fit::ProfileScale::sandwich : fit::ProfileScale::alike;
   for (const std::string& budget : o.budgets) out.budgets.push_back(parse<Flop>(budget, "--at"));
   if (!o.hold_out.empty()) out.held_out = o.runs.held_out(table, o.hold_out);
   out.leave_one_group_out = o.leave_out == "budgets";
@@ -112,8 +86,9 @@ Answer answer_fit(const Session& session, const Options& o) {
                         {"resample_unit", o.unit},
                         {"seed", o.seed},
                         {"level", study.level},
-                        {"fix", o.fixed},
-                        {"bound", o.bounds},
+                        {"fix", o.estimator.fixed},
+                        {"bound", o.estimator.bounds},
+                        {"profile", o.profile},
                         {"hold_out", o.hold_out},
                         {"leave_one_out", o.leave_out}});
   answer.result = report::fit_json(study, table);
@@ -134,19 +109,18 @@ void add_fit(Program& program) {
                                [o](const Session& s) { return answer_fit(s, *o); });
   o->runs.add_to(sub);
   sub.option("--law", o->law, "The form to fit", {"chinchilla"});
-  sub.option("--residual", o->residual, "Of ln L or of L", {"log", "raw"});
-  sub.option("--loss", o->loss, "What is summed over the rows", {"huber", "mse", "lad"});
-  sub.option("--delta", o->delta, "Huber's threshold, or auto for 1.345 residual sd");
+  o->estimator.add_to(sub);
   sub.option("--bootstrap", o->resamples, "Resamples behind the intervals; 0 for none");
   sub.option("--resample", o->unit, "What is resampled", {"rows", "budgets"});
   sub.option("--starts", o->starts, "The exact search, or also Hoffmann's 4,500 starts", {"global", "hoffmann"});
-  sub.option("--fix", o->fixed, "A coefficient that is known, as E=1.69; may be repeated");
-  sub.option("--bound", o->bounds, "A coefficient's range, as alpha=0.2..0.5; may be repeated");
   sub.option(
       "--at", o->budgets,
       "A budget to say the best N and D of, as 1e24; may be repeated. 1 to 1,000 times the largest run if not given");
   sub.option("--hold-out", o->hold_out,
              "Fit without these runs and predict them: a filter as of --where, or largest=K for those of most FLOP");
+  sub.option("--profile", o->profile,
+             "Also profile-likelihood intervals: noise alike in all runs, or scaled by the sandwich",
+             {"alike", "sandwich"});
   sub.option("--leave-one-out", o->leave_out, "Predict each budget from all others", {"budgets"});
   sub.option("--level", o->level, "Level of the intervals");
   sub.option("--seed", o->seed, "Seed of the resamples");

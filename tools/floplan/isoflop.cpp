@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "estimator_source.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/isoflop.hpp"
@@ -25,13 +26,6 @@ struct Options {
 };
 
 report::Json number_or_null(double x) { return std::isfinite(x) ? report::Json(x) : report::Json(nullptr); }
-
-// Between 0 and 1, both excluded.
-double level_of(const std::string& text) {
-  const double level = parse<Fraction>(text, "--level").value;
-  if (level > 0 && level < 1) return level;
-  throw Error(Failure::usage, "out_of_range", "--level", "must be between 0 and 1, got " + text);
-}
 
 std::optional<Flop> asked_budget(const Options& o) {
   if (!o.at) return std::nullopt;

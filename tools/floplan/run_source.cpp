@@ -14,6 +14,10 @@ namespace floplan::cli {
 
 void RunOptions::add_to(Subcommand& sub) {
   sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+  add_options(sub);
+}
+
+void RunOptions::add_options(Subcommand& sub) {
   sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
   sub.option("--columns", columns,
              "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");

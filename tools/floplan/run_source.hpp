@@ -30,7 +30,8 @@ struct RunOptions {
   bool minimum_per_cell = false;
   bool derive_tokens = false;
 
-  void add_to(Subcommand& sub);
+  void add_to(Subcommand& sub);       // the file, which must be given, and the options
+  void add_options(Subcommand& sub);  // the options alone
   // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
   [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
   // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.

@@ -6,8 +6,8 @@
 //   const fit::Study study = fit::study(rows, {.bootstrap = {.resamples = 4000}});
 //   study.fit.law, study.optima, study.estimators, study.held_out
 //
-// The parts are those of chinchilla.hpp, bootstrap.hpp, covariance.hpp, prediction.hpp and hold_out.hpp; nothing is
-// computed here. What is not asked for is absent.
+// The parts are those of chinchilla.hpp, bootstrap.hpp, covariance.hpp, prediction.hpp, profile_likelihood.hpp and
+// hold_out.hpp; nothing is computed here. What is not asked for is absent.
 //
 // Throws what chinchilla() throws. An estimator beside the chosen one that has no answer is listed with its reason.
 // Cost: 240 rows and 1,000 resamples, 20 ms; the estimators side by side are four more fits.
@@ -29,6 +29,7 @@
 #include "floplan/fit/covariance.hpp"
 #include "floplan/fit/hold_out.hpp"
 #include "floplan/fit/prediction.hpp"
+#include "floplan/fit/profile_likelihood.hpp"
 #include "floplan/runs/observation.hpp"
 
 namespace floplan::fit {
@@ -39,7 +40,8 @@ struct StudyOptions {
   double level = 0.9;
   std::vector<Flop> budgets;   // where the best N and D are wanted; empty: 1, 10, 100 and 1,000 times the largest run
   std::vector<bool> held_out;  // one a row; empty: none
-  bool leave_one_group_out = false;  // Observation::group
+  bool leave_one_group_out = false;     // Observation::group
+  std::optional<ProfileScale> profile;  // absent: no profile likelihood
   bool compare_estimators = true;
 };
 
@@ -60,6 +62,7 @@ struct Study {
   BootstrapReport boot;  // not available without resamples
   RunNoise noise;
   CovarianceReport covariance;
+  std::optional<ProfileReport> profile;
   std::vector<BudgetOptimum> optima;  // empty where the law has no interior optimum
   std::vector<EstimatorAnswer> estimators;
   std::optional<HoldOutReport> held_out;
@@ -111,6 +114,10 @@ namespace detail {
   out.warnings = out.fit.warnings;
   out.noise = run_noise(observations, out.fit);
   out.covariance = covariance(observations, out.fit, options.bootstrap.unit);
+  if (options.profile) {
+    out.profile = profile_likelihood(observations, out.fit, {.level = options.level, .scale = *options.profile});
+    out.warnings.insert(out.warnings.end(), out.profile->warnings.begin(), out.profile->warnings.end());
+  }
   out.boot.estimate = out.fit.law;
   if (options.bootstrap.resamples > 0) {
     const auto before = std::chrono::steady_clock::now();

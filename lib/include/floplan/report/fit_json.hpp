@@ -104,6 +104,18 @@ namespace detail {
           {"sandwich", c.sandwich}};
 }
 
+[[nodiscard]] inline Json profile_json(const fit::ProfileReport& report) {
+  Json out = {{"available", report.available}, {"reason", report.reason}, {"level", report.level}};
+  for (const fit::CoefficientProfile& p : report.coefficients) {
+    Json curve = Json::array();
+    for (const fit::ProfilePoint& point : p.curve) curve.push_back({point.value, point.objective});
+    out["coefficients"][p.name] = {{"value", p.estimate},      {"low", json(p.low)},         {"high", json(p.high)},
+                                   {"low_open", p.low_reason}, {"high_open", p.high_reason}, {"reason", p.reason},
+                                   {"threshold", p.threshold}, {"curve", std::move(curve)}};
+  }
+  return out;
+}
+
 }  // namespace detail
 
 // The uncertain coefficients of a fit, in the order of the formula.
@@ -189,6 +201,7 @@ namespace detail {
           {"held_out", s.held_out ? detail::held_json(*s.held_out) : Json(nullptr)},
           {"leave_one_budget_out", s.groups ? detail::groups_json(*s.groups, table) : Json(nullptr)},
           {"covariance", detail::covariance_json(s.covariance)},
+          {"profile_likelihood", s.profile ? detail::profile_json(*s.profile) : Json(nullptr)},
           {"bootstrap",
            {{"resamples", s.boot.resamples},
             {"answered", s.boot.laws.size()},

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,23 @@ namespace detail {
          "\n";
 }
 
+[[nodiscard]] inline std::string profile_text(const fit::ProfileReport& report) {
+  std::string out = "\nProfile likelihood, " + print_number(100 * report.level) + "% intervals\n";
+  if (!report.available) return out + "not available: " + report.reason + "\n";
+  Table rows({"coefficient", "value", "low", "high", "why open"});
+  const auto side = [](const std::optional<double>& end) { return end ? Cell(*end, 5) : Cell("open"); };
+  for (const fit::CoefficientProfile& p : report.coefficients) {
+    const std::string name = p.name == "a" ? "exponent of N*(C)" : p.name;
+    if (!p.available()) {
+      rows.add({name, known(p.estimate, 7), {}, {}, p.reason});
+      continue;
+    }
+    const std::string both = p.low_reason.empty() || p.high_reason.empty() ? "" : "; ";
+    rows.add({name, known(p.estimate, 7), side(p.low), side(p.high), p.low_reason + both + p.high_reason});
+  }
+  return out + rows.text();
+}
+
 }  // namespace detail
 
 [[nodiscard]] inline Table coefficient_table(const fit::Study& s) {
@@ -94,6 +112,7 @@ namespace detail {
   out += s.boot.available
              ? percent + " intervals from " + std::to_string(s.boot.laws.size()) + " resamples, bias-corrected\n"
              : "no interval is available\n";
+  if (s.profile) out += detail::profile_text(*s.profile);
   const fit::Allocation split = fit::allocation(s.fit.law);
   out += "\nWhat it says to buy: N* = " + print_number(split.coefficient, 5) + " (C/6)^" +
          print_number(split.exponent_parameters, 5) + ", D* = (C/6)^" + print_number(split.exponent_tokens, 5) + " / " +
