@@ -9,8 +9,12 @@
 
 namespace floplan::cli {
 
-void RunOptions::add_to(Subcommand& sub) {
-  sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+void RunOptions::add_to(Subcommand& sub, Given given) {
+  if (given == Given::as_argument) {
+    sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+  } else {
+    sub.option("--runs", file, "A file of runs: CSV, JSON or JSON lines");
+  }
   sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
   sub.option("--columns", columns,
              "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");
@@ -36,6 +40,15 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
 
 report::Json RunOptions::inputs() const {
   return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
+}
+
+std::vector<double> budgets_of(const runs::RunTable& table) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < table.observations.size(); ++i) {
+    const runs::Observation& row = table.observations[i];
+    out.push_back(table.flop[i].value_or(training_flop(Parameters(row.parameters), Tokens(row.tokens)).value));
+  }
+  return out;
 }
 
 std::string skipped_text(const runs::RunTable& table) {

@@ -30,11 +30,15 @@ struct RunOptions {
   bool minimum_per_cell = false;
   bool derive_tokens = false;
 
-  void add_to(Subcommand& sub);
+  enum class Given { as_argument, as_option };  // the file: RUNS, or --runs RUNS for a command that may do without
+  void add_to(Subcommand& sub, Given given = Given::as_argument);
   // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
   [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
   [[nodiscard]] report::Json inputs() const;
 };
+
+// The runs with a budget each: C as given, or 6ND.
+[[nodiscard]] std::vector<double> budgets_of(const runs::RunTable& table);
 
 // " (1 of 3 rows skipped: runs.csv:4:5: loss is blank)"; empty where no row was.
 [[nodiscard]] std::string skipped_text(const runs::RunTable& table);
