@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/runs_files.hpp"
 #include "floplan/core/csv.hpp"
 #include "floplan/core/file.hpp"
 #include "support/temporary_folder.hpp"
@@ -34,8 +35,12 @@ TEST_CASE("every figure's file has exactly the documented columns") {
     const std::string text = read_text_file(path);
     const CsvTable table = parse_csv(text, path);
     std::vector<std::string> documented;
+    std::vector<bool> may_be_blank;
+    const std::string input = list[i].at("input");
+    CHECK((input == "catalog" || input == "plan" || input == "runs"));
     for (const Json& column : list[i].at("columns")) {
       documented.push_back(column.at("name"));
+      may_be_blank.push_back(column.at("meaning").get<std::string>().find("blank") != std::string::npos);
       CHECK_FALSE(column.at("meaning").get<std::string>().empty());
     }
     CHECK(table.header() == documented);
@@ -43,7 +48,7 @@ TEST_CASE("every figure's file has exactly the documented columns") {
     CHECK(table.size() > 0);
     for (const floplan::CsvRow row : table.rows()) {
       CHECK(row.size() == documented.size());
-      for (std::size_t c = 0; c < row.size(); ++c) CHECK_FALSE(row[c].empty());
+      for (std::size_t c = 0; c < row.size(); ++c) CHECK((may_be_blank[c] || !row[c].empty()));
     }
     for (const std::string word : {"nan", "inf", "null"}) CHECK(text.find("," + word) == std::string::npos);
   }
@@ -61,6 +66,66 @@ TEST_CASE("one figure may be exported, of another plan, into the folder that is 
     const CsvTable table = parse_csv(read_text_file(folder / "ettr_by_cluster_size.csv"), "e.csv");
     CHECK(std::stod(std::string(table.row(0)[table.column("mtbf_hours")])) == doctest::Approx(24 / (1e-3 * 128)));
   }
+}
+
+TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and export says that they are simulated") {
+  const TemporaryFolder folder;
+  const std::string to = folder.path().string();
+  const Json answer = ask({"export", "all", "--out", to});
+  CHECK(answer.at("result").at("simulated_runs") == true);
+  CHECK(answer["result"].at("left_out").empty());
+  CHECK(answer["inputs"].at("runs").is_null());
+  CHECK(cli::run({"export", "fit_residuals", "--out", to}).out.find("simulated") != std::string::npos);
+  const std::string runs = (folder / "example_runs.csv").string();
+  const Json fit = ask({"fit", runs, "--bootstrap", "0"})["result"];
+  CHECK(fit.at("rows").at("skipped").empty());
+  const Json isoflop = ask({"isoflop", runs, "--at", "3.8e25"})["result"];
+  CHECK(isoflop.at("profiles").size() == 8);
+  CHECK(isoflop["profiles"][7].at("status") == "edge");
+  CHECK(isoflop["profiles"][7].at("bound").at("at_most") == false);
+
+  // The same runs from the file give the same figures, but for what C = 6 N D loses to rounding.
+  const std::string again = (folder / "again").string();
+  const Json mine = ask({"export", "all", "--runs", runs, "--out", again});
+  CHECK(mine["result"].at("simulated_runs") == false);
+  CHECK(mine["inputs"].at("runs") == runs);
+  std::vector<std::string> left_out;
+  for (const Json& one : mine["result"].at("left_out")) {
+    CHECK_FALSE(one.at("reason").get<std::string>().empty());
+    left_out.push_back(one.at("figure"));
+  }
+  CHECK(left_out == std::vector<std::string>{"ettr_by_cluster_size", "timeline_by_stage", "example_runs"});
+  for (const Json& file : mine["result"].at("files")) {
+    const std::string name = file.at("figure").get<std::string>() + ".csv";
+    INFO(name);
+    CHECK(read_text_file((std::filesystem::path(again) / name).string()) == read_text_file(folder / name));
+  }
+}
+
+TEST_CASE("runs are chosen by options, a plan given beside them is drawn too, and a refused figure is left out") {
+  const TemporaryFolder folder;
+  const std::string to = (folder / "out").string();
+  const std::string runs = folder.file("runs.csv", runs_files::sweep()).string();
+  const Json both = ask({"export", "all", "--runs", runs, "--where", "flops<9e20", "--count", "8192", "--out", to});
+  CHECK(both["result"]["left_out"].size() == 1);  // the example
+  CHECK(parse_csv(read_text_file(std::filesystem::path(to) / "fit_residuals.csv"), "r").size() == 27);
+  ask({"export", "held_out_extrapolation", "--runs", runs, "--hold-out-above", "2e20", "--out", to});
+  const CsvTable held = parse_csv(read_text_file(std::filesystem::path(to) / "held_out_extrapolation.csv"), "h");
+  CHECK(held.size() == 36);
+  CHECK(held.row(17)[held.column("role")] == "fitted");
+  CHECK(held.row(18)[held.column("role")] == "held out");
+  // One budget supports neither a law nor a power law.
+  const std::string edge = folder.file("edge.csv", "params,tokens,flops,loss\n" + runs_files::edge()).string();
+  const Json some = ask({"export", "all", "--runs", edge, "--out", to});
+  CHECK(cli::warns(some, "figure_left_out"));
+  CHECK(some["result"]["files"].size() >= 2);
+  check_refused({"export", "parabola_bias", "--runs", edge, "--out", to}, 5, "two budgets");
+  check_refused({"export", "fit_residuals", "--runs", runs, "--where", "nothing==1", "--out", to}, 2, "nothing");
+  check_refused({"export", "fit_residuals", "--runs", runs, "--jitter", "-1", "--out", to}, 2, "--jitter");
+  for (const char* bad : {"0", "nan", "5B"})
+    check_refused({"export", "all", "--hold-out-above", bad, "--out", to}, 2, "--hold-out-above");
+  check_refused({"export", "held_out_extrapolation", "--hold-out-above", "1e30", "--out", to}, 2, "hold");
+  check_refused({"export", "all", "--runs", (folder / "none.csv").string(), "--out", to}, 4, "none.csv");
 }
 
 TEST_CASE("an export without a folder, to a file, or of an unknown figure is refused") {

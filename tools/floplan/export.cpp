@@ -7,6 +7,7 @@
 #include "floplan/core/names.hpp"
 #include "floplan/report/figures.hpp"
 #include "plan_source.hpp"
+#include "run_source.hpp"
 
 namespace floplan::cli {
 namespace {
@@ -14,60 +15,125 @@ namespace {
 struct Options {
   std::string figure;
   std::string folder;
+  std::string jitter = "10%";
+  Text hold_out;
+  RunOptions runs;
   PlanOptions source;
 };
 
 Answer list() {
   Answer answer;
-  report::Table table({"figure", "column", "meaning"});
+  report::Table table({"figure", "input", "column", "meaning"});
   report::Json figures = report::Json::array();
   for (const report::Figure& figure : report::figures()) {
-    answer.text += figure.name + "\n    " + figure.title + "\n";
+    const std::string input = report::to_text(figure.input);
+    answer.text += figure.name + " (" + input + ")\n    " + figure.title + "\n";
     report::Json columns = report::Json::array();
     for (const report::FigureColumn& c : figure.columns) {
       columns.push_back({{"name", c.name}, {"meaning", c.meaning}});
-      table.add({figure.name, c.name, c.meaning});
+      table.add({figure.name, input, c.name, c.meaning});
     }
-    figures.push_back({{"name", figure.name}, {"title", figure.title}, {"columns", std::move(columns)}});
+    figures.push_back(
+        {{"name", figure.name}, {"input", input}, {"title", figure.title}, {"columns", std::move(columns)}});
   }
+  answer.text +=
+      "in brackets what a figure is computed from: the catalog, a plan (Llama 3.1 405B if none is given), or training "
+      "runs "
+      "(--runs; a simulated sweep if none are given)\n";
   answer.result = {{"figures", std::move(figures)}};
   answer.table = std::move(table);
   return answer;
 }
 
-Answer write(const Session& session, const Options& o) {
-  if (o.figure == "list") return list();
-  const std::vector<report::Figure> all = report::figures();
-  std::vector<const report::Figure*> wanted;
+std::vector<report::Figure> figures_named(const std::string& name) {
+  std::vector<report::Figure> all = report::figures();
+  if (name == "all") return all;
   std::vector<std::string> names;
-  for (const report::Figure& figure : all) {
-    if (o.figure == "all" || o.figure == figure.name) wanted.push_back(&figure);
+  for (report::Figure& figure : all) {
+    if (figure.name == name) return {std::move(figure)};
     names.push_back(figure.name);
   }
-  if (wanted.empty()) {
-    throw Error(Failure::usage, "unknown_name", "export",
-                "must be a figure, all or list, got \"" + o.figure + "\"" + nearest_names_text(o.figure, names));
+  throw Error(Failure::usage, "unknown_name", "export",
+              "must be a figure, all or list, got \"" + name + "\"" + nearest_names_text(name, names));
+}
+
+// The runs of the context, from a file if one is given; what was read is told in the answer.
+report::FigureRuns runs_of(const Options& o, Answer& answer) {
+  report::FigureRuns out = report::FigureRuns::example();
+  out.jitter = parse_between<Fraction>(o.jitter, "--jitter", Fraction(0), Fraction(1)).value;
+  if (o.hold_out) {
+    const Flop cut = parse<Flop>(*o.hold_out, "--hold-out-above");
+    if (!(cut.value > 0)) {
+      throw Error(Failure::usage, "out_of_range", "--hold-out-above", "must be positive, got " + *o.hold_out);
+    }
+    out.hold_out = cut;
   }
+  if (o.runs.file.empty()) {
+    answer.inputs["runs"] = nullptr;
+    return out;
+  }
+  const runs::RunTable table = o.runs.read(answer.warnings, false);
+  out.name = o.runs.file;
+  out.rows = table.observations;
+  out.flop = budgets_of(table);
+  answer.inputs.update(o.runs.inputs());
+  answer.text = table.describe() + "\n";
+  return out;
+}
+
+// Why `all` leaves a figure out; empty where it does not.
+std::string no_input(const report::Figure& figure, const Options& o) {
+  if (o.runs.file.empty()) return "";
+  if (figure.input == report::FigureInput::plan && !o.source.given()) return "needs a plan, and runs alone were given";
+  return figure.name == "example_runs" ? "is the simulated example, and runs were given" : "";
+}
+
+Answer write(const Session& session, const Options& o) {
+  if (o.figure == "list") return list();
+  const std::vector<report::Figure> wanted = figures_named(o.figure);
   if (o.folder.empty()) throw Error(Failure::usage, "missing_option", "--out", "needs the folder to write to");
   PlanOptions source = o.source;
   if (!source.file) source.file = "llama3_405b";
-  const report::FigureContext context{session.catalog, source.read(session.catalog)};
+  Answer answer;
+  const report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, answer)};
   std::error_code error;
   std::filesystem::create_directories(o.folder, error);
   if (error) throw Error(Failure::data, "unwritable_file", o.folder, "cannot be made: " + error.message());
-  Answer answer;
-  answer.inputs = {{"figure", o.figure}, {"plan", *source.file}, {"out", o.folder}};
+  answer.inputs["figure"] = o.figure;
+  answer.inputs["plan"] = *source.file;
+  answer.inputs["out"] = o.folder;
   report::Json files = report::Json::array();
+  report::Json left_out = report::Json::array();
   report::Table table({"figure", "file", "rows"});
-  for (const report::Figure* figure : wanted) {
-    const report::Table data = figure->make(context);
-    const std::filesystem::path path = std::filesystem::path(o.folder) / (figure->name + ".csv");
-    write_text_file(path, data.csv());
-    files.push_back({{"figure", figure->name}, {"path", path.string()}, {"rows", data.size()}});
-    table.add({figure->name, path.string(), {static_cast<double>(data.size()), 6}});
+  bool simulated = false;
+  for (const report::Figure& figure : wanted) {
+    std::string reason = o.figure == "all" ? no_input(figure, o) : "";
+    std::optional<report::Table> data;
+    try {
+      if (reason.empty()) data = figure.make(context);
+    } catch (const Error& refusal) {
+      if (o.figure != "all" || refusal.failure() != Failure::no_answer) throw;
+      reason = refusal.what();
+      answer.warnings.push_back({"figure_left_out", figure.name + ": " + reason});
+    }
+    if (!data) {
+      left_out.push_back({{"figure", figure.name}, {"reason", reason}});
+      continue;
+    }
+    const std::filesystem::path path = std::filesystem::path(o.folder) / (figure.name + ".csv");
+    write_text_file(path, data->csv());
+    files.push_back({{"figure", figure.name}, {"path", path.string()}, {"rows", data->size()}});
+    table.add({figure.name, path.string(), {static_cast<double>(data->size()), 6}});
+    simulated = simulated || (figure.input == report::FigureInput::runs && o.runs.file.empty());
   }
-  answer.result = {{"files", std::move(files)}};
-  answer.text = table.text();
+  answer.text += table.text();
+  if (simulated)
+    answer.text += "figures of runs are of the simulated example, not of measured runs; --runs gives them yours\n";
+  for (const report::Json& one : left_out) {
+    answer.text +=
+        "left out: " + one["figure"].get<std::string>() + ", which " + one["reason"].get<std::string>() + "\n";
+  }
+  answer.result = {{"files", std::move(files)}, {"left_out", std::move(left_out)}, {"simulated_runs", simulated}};
   answer.table = std::move(table);
   return answer;
 }
@@ -81,7 +147,14 @@ void add_export(Program& program) {
       [o](const Session& s) { return write(s, *o); }, Program::Out::folder);
   sub.positional("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)");
   sub.option("--out", o->folder, "The folder to write to");
-  o->source.add_to(sub);
+  sub.group("Training runs, for figures of runs");
+  sub.option("--runs", o->runs.file, "A file of runs: CSV, JSON or JSON lines");
+  o->runs.add_options(sub);
+  sub.option("--jitter", o->jitter, "Runs within this of each other's budget are of one");
+  sub.option("--hold-out-above", o->hold_out,
+             "Runs above this budget are predicted from the others; a tenth of the largest if not given");
+  sub.group("");
+  o->source.add_to(sub, "--runs");
 }
 
 }  // namespace floplan::cli

@@ -86,16 +86,6 @@ void add_beside(Answer& answer, const std::string& key, const std::string& what,
   answer.text += "why: " + text.get<std::string>() + "\n";
 }
 
-// The runs with a budget each: C as given, or 6ND.
-std::vector<double> budgets_of(const runs::RunTable& table) {
-  std::vector<double> out;
-  for (std::size_t i = 0; i < table.observations.size(); ++i) {
-    const runs::Observation& row = table.observations[i];
-    out.push_back(table.flop[i].value_or(training_flop(Parameters(row.parameters), Tokens(row.tokens)).value));
-  }
-  return out;
-}
-
 // The law that the runs support, or nothing where they support none.
 std::optional<law::Chinchilla<>> surface_of(const runs::RunTable& table) {
   try {

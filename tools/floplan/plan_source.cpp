@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan_source.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -85,17 +86,23 @@ std::pair<std::string, std::string> load(const std::string& name) {
 
 }  // namespace
 
-void PlanOptions::add_to(Subcommand& sub) {
+void PlanOptions::add_to(Subcommand& sub, std::string_view without) {
   sub.positional("plan", file, "A plan as TOML, or the name of a ready one, as llama3_405b");
   sub.option("--threads", threads, "Threads; all cores if not given. The answer does not depend on it");
   sub.group("Fields of the plan");
   named_.reserve(std::size(fields));
   for (const NamedField& field : fields) {
+    if (field.option == without) continue;
     named_.push_back({field.option, field.path, std::nullopt});
     sub.option(field.option, named_.back().value, field.help);
   }
   sub.option("--set", set,
              "PATH=VALUE: any field, as reliability.restart=5min or stage[2].tokens=12T; may be repeated");
+}
+
+bool PlanOptions::given() const {
+  return file || !set.empty() ||
+         std::any_of(named_.begin(), named_.end(), [](const Named& field) { return field.value.has_value(); });
 }
 
 plan::Request PlanOptions::read(const catalog::Catalog& catalog) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.hpp"
@@ -17,7 +18,9 @@ struct PlanOptions {
   std::vector<std::string> set;  // PATH=VALUE
   Text threads;
 
-  void add_to(Subcommand& sub);
+  // `without`: an option that the command has for something else; its field is still there for --set.
+  void add_to(Subcommand& sub, std::string_view without = "");
+  [[nodiscard]] bool given() const;  // a file or any field
   [[nodiscard]] plan::Request read(const catalog::Catalog& catalog) const;
 
  private:

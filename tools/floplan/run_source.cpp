@@ -49,6 +49,15 @@ report::Json RunOptions::inputs() const {
   return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
 }
 
+std::vector<double> budgets_of(const runs::RunTable& table) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < table.observations.size(); ++i) {
+    const runs::Observation& row = table.observations[i];
+    out.push_back(table.flop[i].value_or(training_flop(Parameters(row.parameters), Tokens(row.tokens)).value));
+  }
+  return out;
+}
+
 std::string skipped_text(const runs::RunTable& table) {
   if (table.rows.skipped_count == 0) return "";
   std::string out =

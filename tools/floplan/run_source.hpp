@@ -39,6 +39,9 @@ struct RunOptions {
   [[nodiscard]] report::Json inputs() const;
 };
 
+// The runs with a budget each: C as given, or 6ND.
+[[nodiscard]] std::vector<double> budgets_of(const runs::RunTable& table);
+
 // " (1 of 3 rows skipped: runs.csv:4:5: loss is blank)"; empty where no row was.
 [[nodiscard]] std::string skipped_text(const runs::RunTable& table);
 
