@@ -227,7 +227,7 @@ TEST_CASE("a valley without an end leaves the side open and gives no number") {
 TEST_CASE("among several basins an end is that of the lowest one") {
   // Designs so small and noisy that the basin of the optimum is left on the way to an end.
   std::size_t ends = 0;
-  for (const std::uint64_t seed : {24, 283, 287, 318, 326, 342, 370, 372}) {
+  for (const std::uint64_t seed : {24U, 283U, 287U, 318U, 326U, 342U, 370U, 372U}) {
     RandomStream random(seed);
     const double sd = std::pow(10.0, -2.5 + 1.5 * random.uniform());
     const double parameters_span = std::pow(10.0, 0.3 + 1.5 * random.uniform());
