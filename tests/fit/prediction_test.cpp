@@ -40,11 +40,11 @@ struct Fitted {
   fit::RunNoise noise;
 };
 
-Fitted fitted(const Rows& rows, fit::Loss loss = fit::Loss::least_squares) {
+Fitted fitted(const Rows& rows, fit::Loss loss = fit::Loss::least_squares, std::size_t resamples = 500) {
   fit::ChinchillaOptions options;
   options.estimator.loss = loss;
   fit::BootstrapOptions resampling;
-  resampling.resamples = 500;
+  resampling.resamples = resamples;
   Fitted out;
   out.report = fit::chinchilla(rows, options);
   out.boot = fit::bootstrap(rows, out.report, resampling);
@@ -240,10 +240,10 @@ TEST_CASE("replicates without an optimum are left out and counted") {
 }
 
 TEST_CASE("the interval of a new run covers further runs about as often as it says") {
-  constexpr std::size_t sets = 300;
+  constexpr std::size_t sets = 200;
   std::size_t covered = 0;
   for (std::size_t i = 0; i < sets; ++i) {
-    const Fitted f = fitted(noisy(0.01, 9000 + i, 6, 7), fit::Loss::huber);
+    const Fitted f = fitted(noisy(0.01, 9000 + i, 6, 7), fit::Loss::huber, 200);
     const double n = 3e9;
     const fit::Prediction p = fit::predict(f.boot, f.noise, f.report.range, Parameters(n), Tokens(20 * n));
     Rows run = {{n, 20 * n, truth.loss(n, 20 * n), 1.0, 0}};
@@ -253,6 +253,7 @@ TEST_CASE("the interval of a new run covers further runs about as often as it sa
   }
   const double share = static_cast<double>(covered) / sets;
   MESSAGE("covered " << share);
-  CHECK(share > 0.85);
-  CHECK(share < 0.95);
+  // Monte Carlo standard error 2.1 points.
+  CHECK(share > 0.84);
+  CHECK(share < 0.97);
 }

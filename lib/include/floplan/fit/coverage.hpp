@@ -13,10 +13,10 @@
 // An honest interval covers a share l, as often too low as too high. `standard_error` is that of the simulation itself,
 // sqrt(share (1 - share) / sets): 1,000 sets tell 90% to one point.
 //
-// The reference cases measure, with 1,000 sets of 400 resamples, 88 to 92% in every quantity (tests/reference/coverage.csv).
+// The reference cases measure 88 to 92% in every quantity (2,000 sets of 400 resamples, tests/reference/coverage.csv).
 //
 // Set i draws from RandomStream(seed, i): the same bits at any thread count. Cost: a search and `resamples` refits a set;
-// with 400 resamples 6 ms for 120 rows and 20 ms for 240 noisy ones, a thread.
+// with 400 resamples about 12 ms for 120 rows and 40 ms for 240 noisy ones.
 //
 // Holds: the law's form is right and rows are independent. That is the best case: what intervals miss when the form bends
 // or a sweep shares its luck is hold_out.hpp's question.

@@ -13,7 +13,7 @@
 // of both, no draws. The replicates enter with the weights of the bias correction, so that without noise it is the
 // curve's interval. A tail of p is read at the share p - v (1/2 - p) / n of the pairs. Where the law is certain v is 1,
 // and one more of n alike runs falls outside with probability p (Weibull's plotting positions; Hyndman and Fan 1996, type
-// 6); v shrinks to 0 as the law's own uncertainty smooths the residuals. Nominal 90% cover 90 to 92% with 40 to 120 rows.
+// 6); v shrinks to 0 as the law's own uncertainty smooths the residuals. Nominal 90% cover 89 to 92% (coverage.hpp).
 //
 // Source: prediction by resampled residuals, Stine 1985; Davison and Hinkley 1997, chapter 6.
 // Holds: noise is a factor of the loss that is alike at all scales, also for a fit of raw residuals; rows count once

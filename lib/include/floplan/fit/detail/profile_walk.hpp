@@ -5,7 +5,8 @@
 //   root(v) = sqrt(2 (F(v) - F_min) / tau)        straight in v where F is quadratic, so secants find the crossing
 //
 // The first step is the standard error times the reach; the next ones go where a straight root would cross, and regula
-// falsi with Illinois' halving closes in to 1e-9 of the reach: 4 to 8 minimisations a side.
+// falsi with Illinois' halving closes in to 1e-9 of the reach: 4 to 8 minimisations a side. The end is then proved by a
+// search of all basins; where one lies lower, the walk goes on in that one.
 //
 // Pitfall: a side that is walked to the end of its room has no crossing, and an end there would be the bound's, not the
 // data's; Side::end is then absent.
@@ -59,19 +60,21 @@ class ProfileWalk {
     double distance = step_ * reach_;
     for (int round = 0; round < 60; ++round) {
       const bool last = distance >= room;
-      const Point outer = point(direction, std::min(distance, room), inner.fit.theta);
-      if (outer.root >= reach_) {
-        const Point end = refine(direction, inner, outer);
-        out.farthest = end.distance;
-        if (end.fit.exponent_at_bound) {
+      Point outer = point(direction, std::min(distance, room), inner.fit.theta);
+      const bool crossed = outer.root >= reach_;
+      if (crossed) outer = refine(direction, inner, outer);
+      // Before the side is closed or given up: another basin may lie lower, and then the walk goes on in that one.
+      if (crossed || outer.fit.exponent_at_bound) outer = prove(direction, outer);
+      out.farthest = outer.distance;
+      if (outer.root >= reach_ * (1 - 1e-7)) {
+        if (outer.fit.exponent_at_bound) {
           out.reason = "an exponent meets its bound before the objective has risen enough";
         } else {
-          out.end = centre_ + direction * end.distance;
+          out.end = centre_ + direction * outer.distance;
         }
         return out;
       }
-      out.farthest = outer.distance;
-      if (last || outer.fit.exponent_at_bound) {
+      if (outer.distance >= room || outer.fit.exponent_at_bound) {
         out.reason = last ? "the objective does not rise enough as far as the coefficient can go"
                           : "an exponent meets its bound before the objective has risen enough";
         return out;
@@ -86,28 +89,41 @@ class ProfileWalk {
     return out;
   }
 
-  // Points at even distances up to `distance`, outwards, each from the last.
+  // (coordinate, lowest kernel value) at even distances up to `distance`: outwards, each from the last, and back again
+  // from the far end, whose basin may be another; the lower of both.
   void trace(double direction, double distance, std::size_t points, std::vector<std::pair<double, double>>& out) {
     if (!(distance > 0)) return;
-    Theta start = path_.optimum();
     const double room = direction < 0 ? centre_ - path_.lowest() : path_.highest() - centre_;
+    const auto at = [&](std::size_t i) {
+      return std::min(room, distance * static_cast<double>(i) / static_cast<double>(points));
+    };
+    Theta start = path_.optimum();
+    std::vector<Point> line;
     for (std::size_t i = 1; i <= points; ++i) {
-      const double at = std::min(room, distance * static_cast<double>(i) / static_cast<double>(points));
-      const Point p = point(direction, at, start);
-      start = p.fit.theta;
-      out.emplace_back(centre_ + direction * at, p.fit.kernel_value);
+      line.push_back(point(direction, at(i), start));
+      start = line.back().fit.theta;
     }
+    line.back() = prove(direction, line.back());
+    for (std::size_t i = points - 1; i >= 1; --i) {
+      const Point back = point(direction, at(i), line[i].fit.theta);
+      if (back.fit.kernel_value < line[i - 1].fit.kernel_value) line[i - 1] = back;
+    }
+    for (const Point& p : line) out.emplace_back(centre_ + direction * p.distance, p.fit.kernel_value);
   }
 
  private:
+  [[nodiscard]] Point point_of(double distance, const ProfileFit& fit) {
+    evaluations_ += fit.evaluations;
+    lowest_ = std::min(lowest_, fit.kernel_value);
+    return {distance, std::sqrt(2 * std::max(0.0, fit.kernel_value - minimum_) / tau_), fit};
+  }
   [[nodiscard]] Point point(double direction, double distance, const Theta& start) {
-    Point out;
-    out.distance = distance;
-    out.fit = path_.at(centre_ + direction * distance, start);
-    evaluations_ += out.fit.evaluations;
-    lowest_ = std::min(lowest_, out.fit.kernel_value);
-    out.root = std::sqrt(2 * std::max(0.0, out.fit.kernel_value - minimum_) / tau_);
-    return out;
+    return point_of(distance, path_.at(centre_ + direction * distance, start));
+  }
+  // The same point in the lowest basin.
+  [[nodiscard]] Point prove(double direction, const Point& followed) {
+    const Point lowest = point_of(followed.distance, path_.lowest_at(centre_ + direction * followed.distance));
+    return lowest.fit.kernel_value < followed.fit.kernel_value ? lowest : followed;
   }
 
   // Regula falsi on the root, which is nearly straight, with Illinois' halving.
