@@ -140,14 +140,9 @@ TEST_CASE("without noise of its own a new run has the interval of the curve") {
   silent.available = true;
   silent.log_residuals.assign(72, 0.0);
   const fit::Prediction p = fit::predict(f.boot, silent, f.report.range, Parameters(7e10), Tokens(1.4e12));
-  // The tails of n residuals are read a little farther out, so the interval may only be wider, by an order statistic.
-  CHECK(p.new_run.low <= p.loss.interval.low);
-  CHECK(p.new_run.high >= p.loss.interval.high);
-  CHECK(width(p.new_run) < 1.2 * width(p.loss.interval));
-  silent.log_residuals.assign(1000000, 0.0);
-  const fit::Prediction q = fit::predict(f.boot, silent, f.report.range, Parameters(7e10), Tokens(1.4e12));
-  CHECK(q.new_run.low == near(q.loss.interval.low, 1e-3));
-  CHECK(q.new_run.high == near(q.loss.interval.high, 1e-3));
+  // To half the distance between two replicates: one interval interpolates and the other takes an order statistic.
+  CHECK(std::abs(p.new_run.low - p.loss.interval.low) < 0.02 * width(p.loss.interval));
+  CHECK(std::abs(p.new_run.high - p.loss.interval.high) < 0.02 * width(p.loss.interval));
 }
 
 TEST_CASE("with Gaussian noise a new run has the interval of the textbook") {

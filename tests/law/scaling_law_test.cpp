@@ -37,6 +37,13 @@ TEST_CASE("inside the range of a fit nothing is extrapolated, ends included") {
   CHECK(extrapolation_decades(range, Parameters(1e10), Tokens(1e9)) == 0);
 }
 
+TEST_CASE("a budget beyond all that were fitted is far even where N and D are not") {
+  const FitRange range{1e8, 1e10, 1e9, 1e11, 1e18, 6e20};
+  CHECK(extrapolation_decades(range, Parameters(1e9), Tokens(1e11)) == near(0, 1e-14));
+  CHECK(extrapolation_decades(range, Parameters(1e10), Tokens(1e11)) == near(1, 1e-14));
+  CHECK(extrapolation_decades(range, Parameters(1e8), Tokens(1e9)) == near(std::log10(1 / 0.6), 1e-14));
+}
+
 TEST_CASE("outside it the further of the two counts, above as below") {
   const FitRange range{1e8, 1e10, 1e9, 1e11, {}, {}};
   const auto decades = [&range](double n, double d) { return extrapolation_decades(range, Parameters(n), Tokens(d)); };
@@ -57,7 +64,7 @@ TEST_CASE("an end that is not known is never exceeded") {
   CHECK(extrapolation_decades(half, Parameters(1e12), Tokens(1)) == near(2, 1e-14));
 }
 
-// 405B parameters are 1.4 decades above 16B, 15.6T tokens 1.5 above 500B.
+// 405B parameters are 1.4 decades above 16B, 15.6T tokens 1.5 above 500B, and their 6ND 4.1 above the largest budget.
 TEST_CASE("the catalog's ranges put Llama 3.1 405B far outside Chinchilla's data") {
   const reference::Row row = reference::row("extrapolation.csv", "Llama 3.1 405B by Chinchilla");
   const catalog::Law law = catalog::Catalog().law("hoffmann-2022");

@@ -105,6 +105,7 @@ void add_model(Program& program);
 void add_reliability(Program& program);
 void add_fit(Program& program);
 void add_isoflop(Program& program);
+void add_coverage(Program& program);
 void add_plan(Program& program);
 void add_export(Program& program);
 

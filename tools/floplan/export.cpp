@@ -161,7 +161,8 @@ void add_export(Program& program) {
   sub.positional("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)");
   sub.option("--out", o->folder, "The folder to write to");
   sub.group("Training runs, for figures of runs");
-  o->runs.add_to(sub, RunOptions::Given::as_option);
+  sub.option("--runs", o->runs.file, "A file of runs: CSV, JSON or JSON lines");
+  o->runs.add_options(sub);
   sub.option("--jitter", o->jitter, "Runs within this of each other's budget are of one");
   sub.option("--hold-out-above", o->hold_out,
              "Runs above this budget are predicted from the others; a tenth of the largest if not given");

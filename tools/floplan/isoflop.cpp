@@ -5,11 +5,13 @@
 #include <memory>
 
 #include "command.hpp"
+#include "estimator_source.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/isoflop.hpp"
 #include "floplan/fit/isoflop_bias.hpp"
 #include "floplan/fit/isoflop_surface.hpp"
+#include "floplan/report/runs_json.hpp"
 #include "run_source.hpp"
 
 namespace floplan::cli {
@@ -25,13 +27,6 @@ struct Options {
 };
 
 report::Json number_or_null(double x) { return std::isfinite(x) ? report::Json(x) : report::Json(nullptr); }
-
-// Between 0 and 1, both excluded.
-double level_of(const std::string& text) {
-  const double level = parse<Fraction>(text, "--level").value;
-  if (level > 0 && level < 1) return level;
-  throw Error(Failure::usage, "out_of_range", "--level", "must be between 0 and 1, got " + text);
-}
 
 std::optional<Flop> asked_budget(const Options& o) {
   if (!o.at) return std::nullopt;
@@ -199,7 +194,7 @@ Answer answer_isoflop(const Session&, const Options& o) {
   answer.inputs["quality_control"] = options.quality_control;
   answer.result = {{"profiles", std::move(profiles)},
                    {"power_law", {{"parameters", law_json(report.parameters)}, {"tokens", law_json(report.tokens)}}},
-                   {"rows", rows_json(table)}};
+                   {"rows", report::rows_json(table)}};
   answer.text = table.describe() + "\n" + groups.describe() + "\n\n" + rows.text() + "\n" + report.describe() + "\n";
   if (asked_at) {
     const fit::IsoflopOptimum at = report.at(*asked_at);

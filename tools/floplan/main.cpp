@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   add_predict(program);
   add_fit(program);
   add_isoflop(program);
+  add_coverage(program);
   add_model(program);
   add_catalog(program);
   add_reliability(program);

@@ -62,7 +62,8 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
   const auto as_json = sub->add_flag("--json", state.json, "Print the answer as one JSON object");
   sub->add_flag("--csv", state.csv, "Print the answer's table as CSV")->excludes(as_json);
   if (out_kind == Out::file) {
-    sub->add_option("--out", state.out, "Write the answer to this file instead of the standard output")
+    sub->add_option("--out", state.out,
+                    "Write the answer to this file; FILE.json and FILE.csv say the format where no flag does")
         ->type_name("FILE");
   }
   sub->add_flag("--quiet", state.quiet, "Print no warnings in text and CSV output");
@@ -221,27 +222,30 @@ int Program::State::answer_and_print() {
   Answer given = answer(session);
   interrupts.reset();
 
-  std::string text;
-  if (json) {
-    text = report::json_text(
+  // A file's name says its format where no flag does; people then still see the answer.
+  const bool named_json = !json && !csv && out.ends_with(".json");
+  const bool named_csv = !json && !csv && out.ends_with(".csv");
+  std::string data;
+  if (json || named_json) {
+    data = report::json_text(
         report::envelope(command, version, std::move(given.inputs), std::move(given.result), given.warnings));
-  } else if (csv) {
-    if (!given.table) throw Error(Failure::usage, "no_table", "--csv", command + " has no table: use --json");
-    text = given.table->csv();
-  } else {
-    text = report::printable(std::move(given.text), true);
+  } else if (csv || named_csv) {
+    if (!given.table) {
+      throw Error(Failure::usage, "no_table", csv ? "--csv" : "--out", command + " has no table: use --json");
+    }
+    data = given.table->csv();
   }
+  const std::string text = json || csv ? "" : report::printable(std::move(given.text), true);
   if (!json && !quiet) {
     for (const Warning& w : given.warnings) {
       std::cerr << (colored(color) ? "\033[33mwarning\033[0m [" : "warning [") << w.code
                 << "]: " << report::printable(w.message) << "\n";
     }
   }
-  if (out.empty()) {
-    std::cout << text << std::flush;
+  if (!out.empty()) write_text_file(out, data.empty() ? text : data);
+  if (out.empty() || named_json || named_csv) {
+    std::cout << (json || csv ? data : text) << std::flush;
     if (!std::cout) throw Error(Failure::data, "unwritable_output", "standard output", "cannot be written");
-  } else {
-    write_text_file(out, text);
   }
   return given.interrupted ? interrupted_status : 0;
 }

@@ -2,19 +2,22 @@
 #include "run_source.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "floplan/core/file.hpp"
+#include "floplan/fit/hold_out.hpp"
 #include "floplan/runs/column_map.hpp"
 #include "floplan/runs/json_runs.hpp"
 
 namespace floplan::cli {
 
-void RunOptions::add_to(Subcommand& sub, Given given) {
-  if (given == Given::as_argument) {
-    sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
-  } else {
-    sub.option("--runs", file, "A file of runs: CSV, JSON or JSON lines");
-  }
+void RunOptions::add_to(Subcommand& sub) {
+  sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+  add_options(sub);
+}
+
+void RunOptions::add_options(Subcommand& sub) {
   sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
   sub.option("--columns", columns,
              "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");
@@ -31,6 +34,10 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
   if (group_by_budget) options.group_by = runs::GroupBy::budget;
   runs::RunTable table = runs::read_any(read_text_file(file), file, options);
   for (const Warning& w : table.warnings) warnings.push_back(w);
+  if (table.rows.skipped_count > 0) {
+    const std::string text = skipped_text(table);
+    warnings.push_back({"skipped_rows", text.substr(2, text.size() - 3)});
+  }
   if (table.count != runs::ParameterCount::total) {
     warnings.push_back({"parameter_convention", "parameters are counted " + std::string(runs::name_of(table.count)) +
                                                     ": the law will count them so too"});
@@ -62,30 +69,26 @@ std::string skipped_text(const runs::RunTable& table) {
   return out + (table.rows.skipped_count > shown ? "; ..." : "") + ")";
 }
 
-report::Json rows_json(const runs::RunTable& table) {
-  report::Json skipped = report::Json::array();
-  for (const runs::SkippedRow& row : table.rows.skipped) {
-    skipped.push_back(
-        {{"file", row.file}, {"line", row.line}, {"column", row.column}, {"title", row.title}, {"reason", row.reason}});
+std::vector<bool> RunOptions::held_out(const runs::RunTable& table, const std::string& text) const {
+  constexpr std::string_view largest = "largest=";
+  if (text.starts_with(largest)) {
+    const auto count = whole_option<std::size_t>(text.substr(largest.size()), "--hold-out", 1e9);
+    return fit::largest_runs(table.observations, count);
   }
-  report::Json mapping = report::Json::array();
-  for (const runs::Mapping& m : table.mapping) {
-    mapping.push_back({{"role", std::string(runs::name_of(m.role))},
-                       {"column", m.title},
-                       {"unit", m.unit},
-                       {"why", m.why},
-                       {"alternatives", m.alternatives}});
+  // The rows are read again through both filters; a run is known by its file and line.
+  RunOptions narrower = *this;
+  narrower.where = where.empty() ? text : "(" + where + ") && (" + text + ")";
+  std::vector<Warning> said_before;
+  std::vector<bool> out(table.observations.size());
+  const runs::RunTable held = narrower.read(said_before, false);
+  for (std::size_t i = 0, k = 0; i < out.size() && k < held.origins.size(); ++i) {
+    const runs::Origin& at = table.origins[i];
+    while (k < held.origins.size() &&
+           std::pair(held.origins[k].file, held.origins[k].line) < std::pair(at.file, at.line))
+      ++k;
+    out[i] = k < held.origins.size() && held.origins[k].file == at.file && held.origins[k].line == at.line;
   }
-  return {{"read", table.rows.read},
-          {"used", table.rows.used},
-          {"filtered", table.rows.filtered},
-          {"duplicates", table.rows.duplicates},
-          {"skipped_count", table.rows.skipped_count},
-          {"skipped", std::move(skipped)},
-          {"mapping", std::move(mapping)},
-          {"parameter_convention", std::string(runs::name_of(table.count))},
-          {"loss_unit", table.loss_unit},
-          {"notes", table.notes}};
+  return out;
 }
 
 }  // namespace floplan::cli

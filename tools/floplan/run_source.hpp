@@ -30,10 +30,12 @@ struct RunOptions {
   bool minimum_per_cell = false;
   bool derive_tokens = false;
 
-  enum class Given { as_argument, as_option };  // the file: RUNS, or --runs RUNS for a command that may do without
-  void add_to(Subcommand& sub, Given given = Given::as_argument);
+  void add_to(Subcommand& sub);       // the file, which must be given, and the options
+  void add_options(Subcommand& sub);  // the options alone
   // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
   [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
+  // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.
+  [[nodiscard]] std::vector<bool> held_out(const runs::RunTable& table, const std::string& text) const;
   [[nodiscard]] report::Json inputs() const;
 };
 
@@ -54,7 +56,5 @@ template <class Answering>
     throw Error(error.failure(), error.code(), error.where(), rule + skipped_text(table));
   }
 }
-
-[[nodiscard]] report::Json rows_json(const runs::RunTable& table);
 
 }  // namespace floplan::cli

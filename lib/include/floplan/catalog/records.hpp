@@ -7,7 +7,7 @@
 //   Price                 dollars an accelerator-hour: who, what kind of contract, when
 //   InterruptionWindow    failures counted on a cluster over a time, with their categories
 //   Run                   a published whole run: hours, days, energy, and what kind of figure its hours are
-//   Law                   a published scaling law
+//   Law                   a scaling law with what its numbers mean
 //
 // A value that is not known is absent, never zero. Sources stand in each record; data/README.md has the columns and units.
 // Pitfall: vendors print sparse peaks, twice the dense ones, and training reaches neither: read bf16_gemm_measured.
@@ -125,7 +125,7 @@ struct Run {
   Provenance provenance;
 };
 
-struct Law : law::PublishedLaw<law::Chinchilla<>> {
+struct Law : law::LawRecord<law::Chinchilla<>> {
   std::vector<std::string> aliases;
 };
 

@@ -34,6 +34,7 @@
 #include "floplan/fit/detail/chinchilla_rows.hpp"
 #include "floplan/fit/detail/chinchilla_setup.hpp"
 #include "floplan/fit/detail/normal.hpp"
+#include "floplan/fit/detail/robust_scale.hpp"
 #include "floplan/fit/detail/row_derivatives.hpp"
 #include "floplan/fit/identifiability.hpp"
 #include "floplan/law/chinchilla.hpp"
@@ -94,22 +95,17 @@ namespace detail {
   out.units = units.count;
   const double clip = problem.clip();
   std::vector<detail::Theta> scores(units.count);
-  double squares = 0;
-  double inside = 0;
-  std::size_t rows_inside = 0;
   for (std::size_t i = 0; i < rows.size; ++i) {
     const detail::RowDerivatives row = detail::row_derivatives(problem.rows, problem.estimator.residual, i, theta);
     const double psi = std::clamp(row.residual, -clip, clip);
-    squares += rows.weight[i] * psi * psi;
-    if (std::abs(row.residual) <= clip) {
-      inside += rows.weight[i];
-      ++rows_inside;
-    }
     for (std::size_t k = 0; k < 5; ++k) scores[units.of_row[i]][k] += rows.weight[i] * psi * row.gradient[k];
   }
+  const double freedom = static_cast<double>(report.degrees_of_freedom);
+  const detail::RobustScale scale = detail::robust_scale(rows, problem, theta, freedom);
   CovarianceMatrix inverse{};
-  if (rows_inside < 2 * report.free_coefficients) {
-    out.reason = "only " + std::to_string(rows_inside) + " rows lie within delta; use the bootstrap or a wider delta";
+  if (scale.rows_inside < 2 * report.free_coefficients) {
+    out.reason =
+        "only " + std::to_string(scale.rows_inside) + " rows lie within delta; use the bootstrap or a wider delta";
     return out;
   }
   if (!detail::invert(problem.derivatives(theta, clip).hessian, held, inverse)) {
@@ -123,8 +119,6 @@ namespace detail {
     }
   }
   const double n = static_cast<double>(report.distinct_rows);
-  const double freedom = static_cast<double>(report.degrees_of_freedom);
-  const double tau = squares / freedom / (inside / rows.total_weight);
   // From the centred coordinates to ln A = a + alpha ln N0, ln B = b + beta ln D0.
   CovarianceMatrix shift{};
   for (std::size_t k = 0; k < 5; ++k) shift[k][k] = 1;
@@ -135,7 +129,7 @@ namespace detail {
   out.sandwich = detail::congruent(shift, centred);
   for (std::size_t j = 0; j < 5; ++j) {
     for (std::size_t k = 0; k < 5; ++k) {
-      out.inverse_hessian[j][k] *= tau;
+      out.inverse_hessian[j][k] *= scale.tau;
       out.sandwich[j][k] *= n / freedom;
     }
   }

@@ -13,7 +13,7 @@
 //
 // A group without which there is no answer is recorded with its reason; bad rows, masks and options throw.
 //
-// Source: Gadre et al. 2024 (arXiv 2403.08540) hold out by scale; leaving out groups is Stone 1974 by blocks.
+// Source: Gadre et al. 2024 (arXiv 2403.08540) hold out by scale; groups in turn, Geisser 1975.
 // Cost: one fit and one bootstrap for each training set.
 // Pitfall: a random row held out is predicted by its neighbours and says nothing of extrapolation: hold out the largest
 // runs. Checkpoints of one run, or copies of a row, must not be on both sides.

@@ -11,13 +11,14 @@
 //
 // The interval of a new run is that of the sum over all pairs of a replicate's ln L and a residual: the exact convolution
 // of both, no draws. The replicates enter with the weights of the bias correction, so that without noise it is the
-// curve's interval. A tail of p is read at the share (p (n + 1) - 1/2) / n of the pairs: where the law is certain, one more
-// of n alike runs then falls outside with probability p (Weibull's plotting positions; Hyndman and Fan 1996, type 6).
+// curve's interval. A tail of p is read at the share p - v (1/2 - p) / n of the pairs. Where the law is certain v is 1,
+// and one more of n alike runs falls outside with probability p (Weibull's plotting positions; Hyndman and Fan 1996, type
+// 6); v shrinks to 0 as the law's own uncertainty smooths the residuals. Nominal 90% cover 90 to 92% with 40 to 120 rows.
 //
-// Source: prediction by resampled residuals, Stine 1985 and Davison and Hinkley 1997 (section 6.3.3).
+// Source: prediction by resampled residuals, Stine 1985; Davison and Hinkley 1997, chapter 6.
 // Holds: noise is a factor of the loss that is alike at all scales, also for a fit of raw residuals; rows count once
 // however large their weight. Interval ends: nan without degrees of freedom or without enough replicates.
-// Cost: resamples x log(resamples), and 2 x 45 x (resamples + rows) for a new run: 1,000 of 240 rows, 0.3 ms.
+// Cost: 1,000 resamples of 240 rows, 1 ms for a new run and 2 ms for an optimum.
 // Pitfall: an interval knows how far the coefficients may be off, not whether the form holds at 10 times the scale; read
 // extrapolation_decades with it, and hold_out.hpp for what such intervals were worth on runs that were made.
 #pragma once
@@ -127,14 +128,35 @@ namespace detail {
   return high;
 }
 
+// Of the spread of a rank among sums at t, the part that comes from having drawn only these u: the variance over u of the
+// share of x with x + u <= t, over that of a single yes or no. 1 where x is one value, 0 where x is far wider than u.
+[[nodiscard]] inline double part_of_noise(std::span<const double> x, std::span<const double> u, double t) {
+  double sum = 0, squares = 0;
+  std::size_t below = x.size();
+  for (const double value : u) {
+    while (below > 0 && x[below - 1] + value > t) --below;
+    const double share = static_cast<double>(below) / static_cast<double>(x.size());
+    sum += share;
+    squares += share * share;
+  }
+  const double n = static_cast<double>(u.size());
+  const double p = sum / n;
+  return p > 0 && p < 1 ? std::max(0.0, squares / n - p * p) / (p * (1 - p)) : 1;
+}
+
 // The central interval of the sum of both: level of it within, tails alike.
 [[nodiscard]] inline Interval interval_of_sums(const std::vector<double>& x, const std::vector<double>& u,
                                                double level) {
   const double n = static_cast<double>(u.size());
   const double pairs = n * static_cast<double>(x.size());
-  const double share = std::max(0.0, ((1 - level) / 2 * (n + 1) - 0.5) / n);
-  const double rank = std::clamp(std::floor(share * pairs) + 1, 1.0, pairs);
-  return {sum_of_rank(x, u, rank), sum_of_rank(x, u, pairs + 1 - rank), level};
+  const double tail = (1 - level) / 2;
+  const auto interval = [&](double share) {
+    const double rank = std::clamp(std::floor(std::max(0.0, share) * pairs) + 1, 1.0, pairs);
+    return Interval{sum_of_rank(x, u, rank), sum_of_rank(x, u, pairs + 1 - rank), level};
+  };
+  const Interval plain = interval(tail);
+  const double part = (part_of_noise(x, u, plain.low) + part_of_noise(x, u, plain.high)) / 2;
+  return interval(tail - part * (0.5 - tail) / n);
 }
 
 inline void check_positive(double value, const char* where, const char* what, const std::string& text) {

@@ -6,7 +6,8 @@
 //
 // A law is any type with `loss(n, d)` and `terms(n, d)` for a scalar n and d (double or a ceres::Jet). Each form has a
 // header of its own. What the numbers mean (which parameters are counted, which FLOP, which loss unit, over what range it
-// was fitted, how far its coefficients were rounded) is not part of the form but of a PublishedLaw, which carries both.
+// was fitted, how far its coefficients were rounded, how uncertain they are) is not part of the form but of a LawRecord,
+// which carries both: from a paper (data/laws) or from a fit of one's own runs (fit/fit_file.hpp).
 //
 // Source of the conventions: Pearce and Song 2024 (arXiv 2406.12907): most of the Kaplan-Chinchilla gap is the count.
 // Pitfall: a law asked outside its FitRange extrapolates; extrapolation_decades says how far, and callers must warn.
@@ -18,9 +19,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "floplan/core/provenance.hpp"
 #include "floplan/core/quantity.hpp"
+#include "floplan/core/quantity_text.hpp"
 
 namespace floplan::law {
 
@@ -72,14 +75,28 @@ struct FitRange {
   return 0;
 }
 
+// " (N to 16B, D to 500B, C to 3e+21 FLOP)", of the upper ends that are known.
+[[nodiscard]] inline std::string range_text(const FitRange& range) {
+  std::string out;
+  const auto add = [&out](const char* what, const std::string& end) {
+    out += (out.empty() ? " (" : ", ") + std::string(what) + " to " + end;
+  };
+  if (range.parameters_high) add("N", print(Parameters(*range.parameters_high), 3));
+  if (range.tokens_high) add("D", print(Tokens(*range.tokens_high), 3));
+  if (range.flop_high) add("C", print(Flop(*range.flop_high), 3));
+  return out.empty() ? out : out + ")";
+}
+
+// The farthest of N, D and C = 6 N D: a run of common N and common D may still be a budget that nobody fitted.
 [[nodiscard]] inline double extrapolation_decades(const FitRange& range, Parameters n, Tokens d) {
-  return std::max(decades_outside(n.value, range.parameters_low, range.parameters_high),
-                  decades_outside(d.value, range.tokens_low, range.tokens_high));
+  return std::max({decades_outside(n.value, range.parameters_low, range.parameters_high),
+                   decades_outside(d.value, range.tokens_low, range.tokens_high),
+                   decades_outside(6 * n.value * d.value, range.flop_low, range.flop_high)});
 }
 
 template <class Form>
-struct PublishedLaw {
-  std::string name;   // author-year[-variant], as the command line takes it
+struct LawRecord {
+  std::string name;   // author-year[-variant], as the command line takes it, or the file of a fit
   std::string title;  // for people
   Form form;
   ParameterConvention parameter_convention = ParameterConvention::total;
@@ -87,6 +104,10 @@ struct PublishedLaw {
   std::string loss_unit = "nats/token";
   bool rounded = false;  // the published digits move the answer; the record's note says by how much
   FitRange range;
+  // Other laws that the same runs might have given, each as likely (a bootstrap's refits); empty where none were published.
+  std::vector<Form> replicates;
+  // ln(L_observed / L) of runs about the law, ascending, scaled to one run's noise; empty where it is not known.
+  std::vector<double> residuals;
   Provenance provenance;
 };
 

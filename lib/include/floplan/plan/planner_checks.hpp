@@ -190,11 +190,9 @@ inline void require_deadline_possible(const Plan& plan) {
   const Request& r = plan.request;
   std::vector<Warning> out = r.assumptions;
   if (plan.extrapolation_decades > 0.01) {
-    out.push_back({"extrapolation", r.law->name + " was fitted up to " +
-                                        print(Parameters(r.law->range.parameters_high.value_or(0)), 3) +
-                                        " parameters and " + print(Tokens(r.law->range.tokens_high.value_or(0)), 3) +
-                                        " tokens; the loss extrapolates by " +
-                                        print_number(plan.extrapolation_decades, 2) + " powers of ten"});
+    out.push_back({"extrapolation", "the loss extrapolates " + r.law->name + " by " +
+                                        print_number(plan.extrapolation_decades, 2) +
+                                        " powers of ten beyond what it was fitted on" + law::range_text(r.law->range)});
   }
   if (r.law && r.law->rounded)
     out.push_back({"rounded_law", r.law->name + " has rounded coefficients: " + r.law->provenance.note});

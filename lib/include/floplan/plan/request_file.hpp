@@ -4,22 +4,25 @@
 //
 //   Request r = read_request(text, "llama3_405b.toml", {{"stage[*].count", "100000", "--count"}}, catalog);
 //
-// Fields: title, model or parameters, tokens, law, attention, accelerator, precision, peak, achieved_spread, deadline,
-// draws, seed; [[stage]] name, tokens, count, sequence_length, global_batch, achieved or mfu, layout.{tp, cp, pp, dp};
-// [reliability] rate_from or rate_per_node_day or mtbf with mtbf_count, restart, wait, manual_per_day, manual_wait,
-// planned_per_day, planned_duration, unexplained_stops; [checkpoint] stall, interval; [price] accelerator_hour;
-// [power] accelerator, node, pue, carbon, basis. data/plans/llama3_405b.toml shows them all with their meaning.
+// Fields: title, model or parameters, tokens, law (a name, or a FIT.json beside the plan), attention, accelerator,
+// precision, peak, achieved_spread, deadline, draws, seed; [[stage]] name, tokens, count, sequence_length, global_batch,
+// achieved or mfu, layout.{tp, cp, pp, dp}; [reliability] rate_from or rate_per_node_day or mtbf with mtbf_count,
+// restart, wait, manual_per_day, manual_wait, planned_per_day, planned_duration, unexplained_stops; [checkpoint] stall,
+// interval; [price] accelerator_hour; [power] accelerator, node, pue, carbon, basis. data/plans/llama3_405b.toml shows
+// them all with their meaning.
 //
 // What a request leaves out and a plan cannot do without is filled in and named in Request::assumptions.
 // Pitfall: an override that contradicts the file (--params beside a model, --count beside a layout) wins, and says so.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/fit/fit_file.hpp"
 #include "floplan/plan/planner_checks.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_document.hpp"
@@ -55,7 +58,8 @@ template <class LookUp>
 
 class RequestReader {
  public:
-  RequestReader(Document& document, const catalog::Catalog& catalog) : top_(document.root()), catalog_(catalog) {}
+  RequestReader(Document& document, const catalog::Catalog& catalog, std::filesystem::path folder)
+      : top_(document.root()), catalog_(catalog), folder_(std::move(folder)) {}
 
   [[nodiscard]] Request read() {
     read_top();
@@ -101,8 +105,7 @@ class RequestReader {
     }
     const auto law = top_.text("law");
     if (!law || *law != "none") {
-      r_.law = law ? named(*top_.value("law"), [this](auto text, auto where) { return catalog_.law(text, where); })
-                   : catalog_.law("besiroglu-2024");
+      r_.law = law ? read_law(*top_.value("law")) : catalog_.law("besiroglu-2024");
     }
     r_.flop_convention = choose<law::FlopConvention>(top_, "attention", law::FlopConvention::causal,
                                                      {{"none", law::FlopConvention::six_n},
@@ -119,6 +122,12 @@ class RequestReader {
     r_.deadline = top_.quantity<Seconds>("deadline");
     if (const auto draws = whole(top_, "draws", 1e7)) r_.draws = static_cast<std::size_t>(*draws);
     if (const auto seed = whole(top_, "seed", 9e15)) r_.seed = static_cast<std::uint64_t>(*seed);
+  }
+
+  // A fit's file that the plan names lies relative to the plan; one that an option names, to where the user is.
+  [[nodiscard]] catalog::Law read_law(const Value& value) const {
+    const std::filesystem::path folder = value.failure == Failure::usage ? std::filesystem::path() : folder_;
+    return named(value, [&](auto text, auto where) { return fit::find_law(text, where, catalog_, folder); });
   }
 
   void read_stages() {
@@ -348,6 +357,7 @@ class RequestReader {
 
   Section top_;
   const catalog::Catalog& catalog_;
+  std::filesystem::path folder_;
   Request r_;
   std::optional<Tokens> default_sequence_;
 };
@@ -359,7 +369,7 @@ class RequestReader {
                                           const std::vector<Override>& overrides, const catalog::Catalog& catalog) {
   Document document(text, place);
   for (const Override& o : overrides) document.set(o.path, o.value, o.origin);
-  Request request = detail::RequestReader(document, catalog).read();
+  Request request = detail::RequestReader(document, catalog, std::filesystem::path(place).parent_path()).read();
   document.refuse_unknown_keys();
   // make_plan() checks again; here a wrong value still has its place.
   const bool total_given = document.root().value("tokens").has_value();

@@ -13,10 +13,12 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -87,9 +89,27 @@ template <class Kind>
       {"command", command}, {"version", version}, {"error", {{"code", code}, {"message", message}, {"where", where}}}};
 }
 
-// The text of a document. Bytes that are not UTF-8 (a file's name may hold any) become U+FFFD.
+// The text of a document, an array of plain numbers on one line. Bytes that are not UTF-8 (a file's name may hold any)
+// become U+FFFD.
 [[nodiscard]] inline std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string tall = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(tall.size() + 1);
+  // A line break inside a text is escaped, so "[" and a line break only ever begin an array.
+  for (std::size_t i = 0; i < tall.size();) {
+    const std::size_t end = tall.compare(i, 2, "[\n") == 0 ? tall.find_first_not_of("0123456789+-.eE, \n", i + 2) : 0;
+    if (end != 0 && end != std::string::npos && tall[end] == ']') {
+      for (std::size_t k = i; k <= end; ++k) {
+        if (tall[k] == '\n' || tall[k] == ' ') continue;
+        out += tall[k];
+        if (tall[k] == ',') out += ' ';
+      }
+      i = end + 1;
+    } else {
+      out += tall[i++];
+    }
+  }
+  return out + "\n";
 }
 
 }  // namespace floplan::report

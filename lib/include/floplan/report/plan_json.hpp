@@ -6,12 +6,17 @@
 // wall_clock_days, accelerator_hours, interruptions and cost_usd are distributions; expected_* beside them are the exact
 // means at the median inputs. energy_mwh and co2e_tonnes are those of energy_basis; `energy` holds both bases.
 //
+// loss_estimate and loss_new_run (the curve, and one run with its noise) are null where the law has no known uncertainty.
+//
 // Needs nlohmann-json: not part of the umbrella header.
 // Pitfall: training_flop follows flop_convention; training_flop_six_nd is the 6 N D that scaling laws speak of.
 #pragma once
 
+#include <cmath>
+#include <optional>
 #include <string>
 
+#include "floplan/plan/loss_prediction.hpp"
 #include "floplan/plan/plan.hpp"
 #include "floplan/report/json.hpp"
 
@@ -138,12 +143,15 @@ template <class Q>
                         {"co2e_tonnes", e.co2e_tonnes}});
   }
   const plan::EnergyAccount* headline = p.headline_energy();
+  const std::optional<fit::Prediction> sure = plan::loss_prediction(p);
   return {{"parameters", count_json(p.parameters)},
           {"tokens", count_json(p.tokens)},
           {"training_flop", p.training_flop.value},
           {"flop_convention", p.request.shape ? law::to_text(p.request.flop_convention) : "6N"},
           {"training_flop_six_nd", p.training_flop_six.value},
           {"loss", json(p.loss)},
+          {"loss_estimate", sure ? to_json(sure->loss) : Json(nullptr)},
+          {"loss_new_run", sure && std::isfinite(sure->new_run.low) ? to_json(sure->new_run) : Json(nullptr)},
           {"law", p.request.law ? Json(p.request.law->name) : Json(nullptr)},
           {"extrapolation_decades", p.extrapolation_decades},
           {"layout", main.request.layout ? to_json(*main.request.layout) : Json(nullptr)},

@@ -10,9 +10,11 @@
 // Pitfall: an 80% interval here is p10 to p90 of the draws; expected values at the median inputs differ a little from p50.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/loss_prediction.hpp"
 #include "floplan/plan/plan.hpp"
 #include "floplan/report/table.hpp"
 
@@ -75,6 +77,12 @@ namespace detail {
   out += print(p.parameters, 4) + " parameters, " + print(p.tokens, 4) + " tokens: " + print(p.training_flop, 4) +
          " FLOP (" + detail::convention_text(p) + "; 6ND is " + print(p.training_flop_six, 4) + ")\n";
   if (p.loss) out += "predicted loss " + print_number(*p.loss, 4) + " " + r.law->loss_unit + " (" + r.law->name + ")\n";
+  if (const auto sure = plan::loss_prediction(p)) {
+    const auto interval = [](const Interval& i) { return print_number(i.low, 4) + " to " + print_number(i.high, 4); };
+    out += "  80%: " + interval(sure->loss.interval) + " for the curve";
+    if (std::isfinite(sure->new_run.low)) out += ", " + interval(sure->new_run) + " for one run with its noise";
+    out += "\n";
+  }
   out += "\n";
 
   Table answer({"", "median", "80% from", "to", "failure-free"});

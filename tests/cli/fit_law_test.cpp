@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the runs to a law's file, and from there to a loss and a plan with its uncertainty.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "cli/cli.hpp"
+#include "fit/fit_data.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/core/random.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+using cli::ask;
+using cli::Json;
+using namespace floplan;
+
+const law::Chinchilla<double> truth{1.72, 480, 2100, 0.35, 0.37};
+
+std::string sweep(const std::string& parameters_title = "N") {
+  auto rows = fit_data::planned(truth);
+  RandomStream random(11);
+  fit_data::add_noise(rows, 0.005, random);
+  std::string out = parameters_title + ",D,loss\n";
+  for (const runs::Observation& row : rows)
+    out += print_number(row.parameters) + "," + print_number(row.tokens) + "," + print_number(row.loss) + "\n";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a fit's file predicts with intervals that hold the truth, the wider one for a further run") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  const std::string fit = folder / "fit.json";
+  const cli::Result made = cli::run({"fit", runs, "--bootstrap", "300", "--out", fit});
+  REQUIRE(made.status == 0);
+  CHECK(made.out.find("What it says to buy") != std::string::npos);  // people still see the answer
+  const Json answer = ask({"predict", "--law", fit, "--params", "10B", "--tokens", "200B"});
+  const Json& result = answer["result"];
+  const double loss = truth.loss(10e9, 200e9);
+  const Json& curve = result["interval"];
+  CHECK(curve["level"] == 0.9);
+  CHECK(curve["low"].get<double>() < loss);
+  CHECK(curve["high"].get<double>() > loss);
+  CHECK(result["new_run_interval"]["low"].get<double>() < curve["low"].get<double>());
+  CHECK(result["new_run_interval"]["high"].get<double>() > curve["high"].get<double>());
+  CHECK(result["extrapolation_decades"].get<double>() > 0);
+  CHECK_FALSE(cli::warns(answer, "no_interval"));
+  const Json narrow = ask({"predict", "--law", fit, "--params", "10B", "--tokens", "200B", "--level", "50%"})["result"];
+  CHECK(narrow["interval"]["low"].get<double>() > curve["low"].get<double>());
+}
+
+TEST_CASE("a plan takes a fit's file as its law, named by an option or beside the plan") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "200", "--out", folder / "fit.json"}).status == 0);
+  const Json by_option = ask({"plan", cli::plan_405b, "--runs", "200", "--law", folder / "fit.json"})["result"];
+  CHECK(by_option["loss"].get<double>() == by_option["loss_estimate"]["value"].get<double>());
+  CHECK(by_option["loss_estimate"]["low"].get<double>() < by_option["loss"].get<double>());
+  CHECK(by_option["loss_estimate"]["level"] == 0.8);
+  CHECK(by_option["loss_new_run"]["high"].get<double>() > by_option["loss_estimate"]["high"].get<double>());
+  const std::string plan = folder.file("mine.toml",
+                                       "model = \"llama-3.1-405b\"\naccelerator = \"h100-sxm\"\nlaw = \"fit.json\"\n"
+                                       "tokens = \"15.6T\"\n[[stage]]\ncount = 16384\nachieved = \"400TFLOP/s\"\n");
+  const Json in_file = ask({"plan", plan, "--runs", "200"})["result"];
+  CHECK(in_file["loss_estimate"]["value"].get<double>() ==
+        doctest::Approx(by_option["loss"].get<double>()).epsilon(1e-3));
+  const Json published = ask({"plan", cli::plan_405b, "--runs", "200"})["result"];
+  CHECK(published["loss_estimate"].is_null());
+  const cli::Result text = cli::run({"plan", plan, "--runs", "200"});
+  CHECK(text.out.find("for one run with its noise") != std::string::npos);
+  cli::check_refused({"plan", cli::plan_405b, "--law", folder / "none.json"}, 4, "none.json");
+  cli::check_refused({"plan", cli::plan_405b, "--law", runs}, 2, "--law");
+}
+
+TEST_CASE("a law of non-embedding counts says so wherever a bare count is given, and counts a model as its runs did") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep("params_non_embedding"));
+  const std::string fit = folder / "fit.json";
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--out", fit}).status == 0);
+  const Json bare = ask({"predict", "--law", fit, "--params", "6.7B", "--tokens", "1T"});
+  CHECK(cli::warns(bare, "parameter_convention"));
+  CHECK(cli::warns(bare, "no_interval"));
+  CHECK(bare["result"]["parameter_convention"] == "non_embedding");
+  const Json model = ask({"predict", "--law", fit, "--model", "llama-2-7b", "--tokens", "1T"});
+  CHECK(model["inputs"]["parameters"] == 6738415616 - 2 * 32000 * 4096LL);
+}
+
+TEST_CASE("a file's name says its format, and a flag overrules it") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--out", folder / "table.csv"}).status == 0);
+  CHECK(read_text_file(folder / "table.csv").starts_with("coefficient,value"));
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--csv", "--out", folder / "table.json"}).status == 0);
+  CHECK(read_text_file(folder / "table.json").starts_with("coefficient,value"));
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--out", folder / "fit.txt"}).status == 0);
+  CHECK_FALSE(Json::accept(read_text_file(folder / "fit.txt")));
+}
+
+TEST_CASE("runs that are held out are predicted, chosen by a filter or by their size") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  const Json by_size = ask({"fit", runs, "--bootstrap", "200", "--hold-out", "largest=9"})["result"]["held_out"];
+  CHECK(by_size["rows"] == 9);
+  CHECK(by_size["rms_error"].get<double>() < 0.02);
+  const Json by_filter =
+      ask({"fit", runs, "--bootstrap", "200", "--where", "N>1e7", "--hold-out", "loss<2.3"})["result"]["held_out"];
+  for (const Json& row : by_filter["predictions"]) CHECK(row["loss"].get<double>() < 2.3);
+  CHECK(by_filter["predictions"].size() == by_filter["rows"].get<std::size_t>());
+  const Json groups =
+      ask({"fit", runs, "--bootstrap", "100", "--leave-one-out", "budgets"})["result"]["leave_one_budget_out"];
+  CHECK(groups["groups"].size() == 8);
+  CHECK(groups["coverage"].get<double>() > 0.7);
+  cli::check_refused({"fit", runs, "--hold-out", "largest=72"}, 2, "72");
+  cli::check_refused({"fit", runs, "--hold-out", "nothing==1"}, 2, "nothing");
+  cli::check_refused({"fit", runs, "--hold-out", "loss>0"}, 5, "rows");
+}
+
+TEST_CASE(
+    "runs that do not identify the law are refused, unless a coefficient is fixed or they are asked all the same") {
+  const TemporaryFolder folder;
+  // Too few and too noisy to show an asymptote: E ends at zero.
+  const std::string runs = folder.file("few.csv",
+                                       "N,D,loss\n1e8,2e9,3.9\n2e8,4e9,3.5\n4e8,8e9,3.16\n8e8,1.6e10,2.86\n"
+                                       "1.6e9,3.2e10,2.58\n1e8,3.2e10,3.35\n1.6e9,2e9,3.35\n");
+  cli::check_refused({"fit", runs, "--bootstrap", "50"}, 5, "--fix");
+  const Json anyway = ask({"fit", runs, "--bootstrap", "50", "--anyway"})["result"];
+  CHECK(anyway["identifiable"] == false);
+  const Json fixed = ask({"fit", runs, "--bootstrap", "50", "--fix", "E=1.7"})["result"];
+  CHECK(fixed["identifiable"] == true);
+  CHECK(fixed["parameters"]["E"]["value"].get<double>() == doctest::Approx(1.7).epsilon(1e-12));
+  const Json bounded = ask({"fit", runs, "--bootstrap", "0", "--bound", "E=1.5..1.6"})["result"];
+  CHECK(bounded["parameters"]["E"]["value"].get<double>() >= 1.5 * (1 - 1e-12));
+  CHECK(bounded["at_bound"] == Json::array({"E"}));
+  // A fit that was asked for all the same is no law.
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "0", "--anyway", "--out", folder / "fit.json"}).status == 0);
+  cli::check_refused({"predict", "--law", folder / "fit.json", "--params", "1B", "--tokens", "1T"}, 5, "identify");
+  cli::check_refused({"fit", runs, "--fix", "gamma=1"}, 2, "gamma");
+  cli::check_refused({"fit", runs, "--fix", "E"}, 2, "--fix");
+  cli::check_refused({"fit", runs, "--bound", "E=3..1"}, 2, "E");
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "estimator_source.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/fit/chinchilla.hpp"
+#include "floplan/fit/coverage.hpp"
+#include "floplan/fit/prediction.hpp"
+#include "run_source.hpp"
+
+namespace floplan::cli {
+namespace {
+
+struct Options {
+  Text file;
+  RunOptions runs;
+  EstimatorOptions estimator;
+  std::string sets = "1000";
+  std::string resamples = "400";
+  std::string seed = "1";
+  std::string level = "0.9";
+  Text threads;
+};
+
+// The runs' own design, law and noise; or the reference designs.
+std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
+  if (!o.file) return fit::reference_cases();
+  RunOptions source = o.runs;
+  source.file = *o.file;
+  const runs::RunTable table = source.read(answer.warnings, false);
+  answer.inputs.update(source.inputs());
+  answer.text = table.describe() + "\n";
+  fit::CoverageCase out;
+  out.name = *o.file;
+  out.design = table.observations;
+  out.options = o.estimator.read();
+  const fit::ChinchillaReport report = fit::chinchilla(table.observations, out.options);
+  out.law = report.law;
+  const fit::RunNoise noise = fit::run_noise(table.observations, report);
+  if (!noise.available)
+    throw Error(Failure::no_answer, "no_degrees_of_freedom", *o.file,
+                "the noise of these runs is not known: " + noise.reason);
+  out.noise.log_residuals = noise.log_residuals;
+  return {out};
+}
+
+Answer answer_coverage(const Session& session, const Options& o) {
+  fit::CoverageOptions simulation;
+  simulation.sets = whole_option<std::size_t>(o.sets, "--sets", 1e6);
+  simulation.resamples = whole_option<std::size_t>(o.resamples, "--bootstrap", 1e6);
+  simulation.seed = whole_option<std::uint64_t>(o.seed, "--seed", 9e15);
+  simulation.threads = whole_option<unsigned>(o.threads.value_or("0"), "--threads", 1024);
+  simulation.level = level_of(o.level);
+  Answer answer;
+  answer.inputs = report::Json::object();
+  const std::vector<fit::CoverageCase> all = cases(o, answer);
+  simulation.stop = session.interruptible();
+  report::Table table(
+      {"case", "quantity", "covered (%)", "standard error", "truth below (%)", "above (%)", "median width", "sets"});
+  report::Json listed = report::Json::array();
+  for (const fit::CoverageCase& one : all) {
+    const fit::CoverageReport found = fit::coverage(one.design, one.law, one.noise, one.options, simulation);
+    report::Json quantities = report::Json::array();
+    for (const fit::QuantityCoverage& q : found.quantities) {
+      quantities.push_back({{"quantity", q.name},
+                            {"covered", q.covered},
+                            {"se", q.standard_error},
+                            {"below", q.below},
+                            {"above", q.above},
+                            {"median_width", q.median_width},
+                            {"sets", q.sets}});
+      table.add({one.name,
+                 q.name,
+                 {100 * q.covered, 3},
+                 {100 * q.standard_error, 2},
+                 {100 * q.below, 2},
+                 {100 * q.above, 2},
+                 {q.median_width, 3},
+                 {static_cast<double>(q.sets), 6}});
+    }
+    listed.push_back({{"case", one.name},
+                      {"rows", one.design.size()},
+                      {"sets", found.sets},
+                      {"without_answer", found.without_answer},
+                      {"quantities", std::move(quantities)}});
+    answer.interrupted = answer.interrupted || found.stopped;
+    if (found.without_answer > 0) {
+      answer.warnings.push_back({"sets_without_answer", one.name + ": " + std::to_string(found.without_answer) +
+                                                            " of " + std::to_string(found.sets) +
+                                                            " simulated sets gave no interval and are not counted"});
+    }
+    if (found.stopped) break;
+  }
+  answer.inputs.update({{"sets", simulation.sets},
+                        {"bootstrap", simulation.resamples},
+                        {"seed", simulation.seed},
+                        {"level", simulation.level}});
+  answer.result = {{"level", simulation.level}, {"cases", std::move(listed)}};
+  answer.text += "How often " + print_number(100 * simulation.level) +
+                 "% intervals hold the truth, in simulated sets of runs; ln N_opt and new_run are at ten times the "
+                 "largest budget\n\n" +
+                 table.text();
+  answer.table = std::move(table);
+  return answer;
+}
+
+}  // namespace
+
+void add_coverage(Program& program) {
+  const auto o = std::make_shared<Options>();
+  Subcommand sub =
+      program.add("coverage", "How often a fit's intervals hold the truth, on your design or on five others",
+                  [o](const Session& s) { return answer_coverage(s, *o); });
+  sub.positional("runs", o->file,
+                 "A file of runs, whose sizes, law and noise are simulated; five reference designs if not given");
+  o->runs.add_options(sub);
+  o->estimator.add_to(sub);
+  sub.option("--sets", o->sets, "Sets of runs to simulate");
+  sub.option("--bootstrap", o->resamples, "Resamples behind each interval");
+  sub.option("--level", o->level, "Level of the intervals");
+  sub.option("--seed", o->seed, "Seed of the sets");
+  sub.option("--threads", o->threads, "Threads; all cores if not given. The answer does not depend on it");
+}
+
+}  // namespace floplan::cli

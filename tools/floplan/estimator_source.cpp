@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "estimator_source.hpp"
+
+#include "floplan/core/quantity_text.hpp"
+
+namespace floplan::cli {
+namespace {
+
+// "E=1.69" or "alpha=0.2..0.5": which coefficient, and between which ends.
+void bound(fit::ChinchillaBounds& bounds, const std::string& text, const char* option) {
+  const auto equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const auto refuse = [&](const std::string& rule) { return Error(Failure::usage, "bad_bound", option, rule); };
+  if (equals == std::string::npos) throw refuse("must be as E=1.69 or alpha=0.2..0.5, got \"" + text + "\"");
+  fit::Bounds* const of = name == "E"       ? &bounds.irreducible_loss
+                          : name == "A"     ? &bounds.parameter_coefficient
+                          : name == "B"     ? &bounds.token_coefficient
+                          : name == "alpha" ? &bounds.parameter_exponent
+                          : name == "beta"  ? &bounds.token_exponent
+                                            : nullptr;
+  if (of == nullptr) throw refuse("must name E, A, B, alpha or beta, got \"" + name + "\"");
+  const std::string value = text.substr(equals + 1);
+  const auto dots = value.find("..");
+  of->low = parse_number(value.substr(0, dots), option);
+  of->high = dots == std::string::npos ? of->low : parse_number(value.substr(dots + 2), option);
+}
+
+}  // namespace
+
+void EstimatorOptions::add_to(Subcommand& sub) {
+  sub.option("--residual", residual, "Of ln L or of L", {"log", "raw"});
+  sub.option("--loss", loss, "What is summed over the rows", {"huber", "mse", "lad"});
+  sub.option("--delta", delta, "Huber's threshold, or auto for 1.345 residual sd");
+  sub.option("--fix", fixed, "A coefficient that is known, as E=1.69; may be repeated");
+  sub.option("--bound", bounds, "A coefficient's range, as alpha=0.2..0.5; may be repeated");
+}
+
+fit::ChinchillaOptions EstimatorOptions::read() const {
+  fit::ChinchillaOptions out;
+  out.estimator.residual = residual == "raw" ? fit::Residual::raw : fit::Residual::log;
+  out.estimator.loss = loss == "mse"   ? fit::Loss::least_squares
+                       : loss == "lad" ? fit::Loss::least_absolute_deviations
+                                       : fit::Loss::huber;
+  out.automatic_delta = delta == "auto";
+  if (!out.automatic_delta) out.estimator.delta = parse_number(delta, "--delta");
+  for (const std::string& text : fixed) bound(out.bounds, text, "--fix");
+  for (const std::string& text : bounds) bound(out.bounds, text, "--bound");
+  return out;
+}
+
+double level_of(const std::string& text) {
+  const double level = parse<Fraction>(text, "--level").value;
+  if (level > 0 && level < 1) return level;
+  throw Error(Failure::usage, "out_of_range", "--level", "must be between 0 and 1, got " + text);
+}
+
+}  // namespace floplan::cli
