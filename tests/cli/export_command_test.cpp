@@ -89,6 +89,7 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
   const Json mine = ask({"export", "all", "--runs", runs, "--out", again});
   CHECK(mine["result"].at("simulated_runs") == false);
   CHECK(mine["inputs"].at("runs") == runs);
+  CHECK(mine["result"].at("rows").at("used") == 68);
   std::vector<std::string> left_out;
   for (const Json& one : mine["result"].at("left_out")) {
     CHECK_FALSE(one.at("reason").get<std::string>().empty());
@@ -118,6 +119,7 @@ TEST_CASE("runs are chosen by options, a plan given beside them is drawn too, an
   const std::string edge = folder.file("edge.csv", "params,tokens,flops,loss\n" + runs_files::edge()).string();
   const Json some = ask({"export", "all", "--runs", edge, "--out", to});
   CHECK(cli::warns(some, "figure_left_out"));
+  CHECK(cli::warning_codes(some).size() > 1);  // also what the fit of one budget has to say
   CHECK(some["result"]["files"].size() >= 2);
   check_refused({"export", "parabola_bias", "--runs", edge, "--out", to}, 5, "two budgets");
   check_refused({"export", "fit_residuals", "--runs", runs, "--where", "nothing==1", "--out", to}, 2, "nothing");

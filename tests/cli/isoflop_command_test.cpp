@@ -82,7 +82,7 @@ TEST_CASE("a profile without an interior minimum is a bound, and the answer says
   CHECK(edge.at("used") == false);
   CHECK(edge.at("bound").at("at_most") == true);
   CHECK_FALSE(edge.at("reason").get<std::string>().empty());
-  CHECK(cli::warns(answer, "profile_edge"));
+  CHECK(cli::warns(answer, "no_interior_minimum"));
   CHECK(result.at("power_law_all_profiles").at("profiles") == 5);
   CHECK(result["power_law_all_profiles"]["tokens"]["exponent"] != result["power_law"]["tokens"]["exponent"]);
   CHECK(result["power_law_all_profiles"].at("at").at("tokens") != result["at"]["tokens"]);
@@ -95,6 +95,9 @@ TEST_CASE("a profile without an interior minimum is a bound, and the answer says
   CHECK(all["power_law"]["tokens"]["exponent"] == result["power_law_all_profiles"]["tokens"]["exponent"]);
   CHECK(all["at"]["tokens"] == result["power_law_all_profiles"]["at"]["tokens"]);
   CHECK(all["difference"].is_null());
+  CHECK(all["power_law_interior"]["tokens"]["exponent"] == result["power_law"]["tokens"]["exponent"]);
+  CHECK(all["power_law_interior"]["at"]["tokens"] == result["at"]["tokens"]);
+  CHECK(all["difference_interior"].get<std::string>().find("only the second uses 3e21") != std::string::npos);
 }
 
 TEST_CASE("Llama 3's points give 16.1T tokens at 3.8e25 FLOP, and 9.8T without the flagged ones, side by side") {

@@ -5,6 +5,7 @@
 #include "command.hpp"
 #include "floplan/core/file.hpp"
 #include "floplan/core/names.hpp"
+#include "floplan/fit/chinchilla.hpp"
 #include "floplan/report/figures.hpp"
 #include "plan_source.hpp"
 #include "run_source.hpp"
@@ -37,7 +38,8 @@ Answer list() {
         {{"name", figure.name}, {"input", input}, {"title", figure.title}, {"columns", std::move(columns)}});
   }
   answer.text +=
-      "in brackets what a figure is computed from: the catalog, a plan (Llama 3.1 405B if none is given), or training "
+      "in brackets what a figure is computed from: what is built in (catalog), a plan (Llama 3.1 405B if none is "
+      "given), or training "
       "runs "
       "(--runs; a simulated sweep if none are given)\n";
   answer.result = {{"figures", std::move(figures)}};
@@ -57,8 +59,8 @@ std::vector<report::Figure> figures_named(const std::string& name) {
               "must be a figure, all or list, got \"" + name + "\"" + nearest_names_text(name, names));
 }
 
-// The runs of the context, from a file if one is given; what was read is told in the answer.
-report::FigureRuns runs_of(const Options& o, Answer& answer) {
+// The runs of the context, from the table of a file if one is given.
+report::FigureRuns runs_of(const Options& o, const std::optional<runs::RunTable>& table) {
   report::FigureRuns out = report::FigureRuns::example();
   out.jitter = parse_between<Fraction>(o.jitter, "--jitter", Fraction(0), Fraction(1)).value;
   if (o.hold_out) {
@@ -68,16 +70,11 @@ report::FigureRuns runs_of(const Options& o, Answer& answer) {
     }
     out.hold_out = cut;
   }
-  if (o.runs.file.empty()) {
-    answer.inputs["runs"] = nullptr;
-    return out;
+  if (table) {
+    out.name = o.runs.file;
+    out.rows = table->observations;
+    out.flop = budgets_of(*table);
   }
-  const runs::RunTable table = o.runs.read(answer.warnings, false);
-  out.name = o.runs.file;
-  out.rows = table.observations;
-  out.flop = budgets_of(table);
-  answer.inputs.update(o.runs.inputs());
-  answer.text = table.describe() + "\n";
   return out;
 }
 
@@ -85,7 +82,16 @@ report::FigureRuns runs_of(const Options& o, Answer& answer) {
 std::string no_input(const report::Figure& figure, const Options& o) {
   if (o.runs.file.empty()) return "";
   if (figure.input == report::FigureInput::plan && !o.source.given()) return "needs a plan, and runs alone were given";
-  return figure.name == "example_runs" ? "is the simulated example, and runs were given" : "";
+  return figure.name == "example_runs" ? "the simulated example, and runs were given" : "";
+}
+
+// What the fit that most figures of runs rest on has to say. A refusal is each figure's own.
+void add_fit_warnings(const runs::RunTable& table, std::vector<Warning>& warnings) {
+  try {
+    for (const Warning& w : fit::chinchilla(table.observations).warnings) warnings.push_back(w);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::no_answer) throw;
+  }
 }
 
 Answer write(const Session& session, const Options& o) {
@@ -95,10 +101,13 @@ Answer write(const Session& session, const Options& o) {
   PlanOptions source = o.source;
   if (!source.file) source.file = "llama3_405b";
   Answer answer;
-  const report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, answer)};
+  std::optional<runs::RunTable> given;
+  if (!o.runs.file.empty()) given = o.runs.read(answer.warnings, false);
+  const report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, given)};
   std::error_code error;
   std::filesystem::create_directories(o.folder, error);
   if (error) throw Error(Failure::data, "unwritable_file", o.folder, "cannot be made: " + error.message());
+  answer.inputs = given ? o.runs.inputs() : report::Json{{"runs", nullptr}};
   answer.inputs["figure"] = o.figure;
   answer.inputs["plan"] = *source.file;
   answer.inputs["out"] = o.folder;
@@ -110,7 +119,8 @@ Answer write(const Session& session, const Options& o) {
     std::string reason = o.figure == "all" ? no_input(figure, o) : "";
     std::optional<report::Table> data;
     try {
-      if (reason.empty()) data = figure.make(context);
+      const auto make = [&] { return figure.make(context); };
+      if (reason.empty()) data = given ? naming_skipped_rows(*given, make) : make();
     } catch (const Error& refusal) {
       if (o.figure != "all" || refusal.failure() != Failure::no_answer) throw;
       reason = refusal.what();
@@ -126,14 +136,17 @@ Answer write(const Session& session, const Options& o) {
     table.add({figure.name, path.string(), {static_cast<double>(data->size()), 6}});
     simulated = simulated || (figure.input == report::FigureInput::runs && o.runs.file.empty());
   }
-  answer.text += table.text();
+  answer.text = (given ? given->describe() + "\n" : "") + table.text();
   if (simulated)
     answer.text += "figures of runs are of the simulated example, not of measured runs; --runs gives them yours\n";
   for (const report::Json& one : left_out) {
-    answer.text +=
-        "left out: " + one["figure"].get<std::string>() + ", which " + one["reason"].get<std::string>() + "\n";
+    answer.text += "left out: " + one["figure"].get<std::string>() + ": " + one["reason"].get<std::string>() + "\n";
   }
   answer.result = {{"files", std::move(files)}, {"left_out", std::move(left_out)}, {"simulated_runs", simulated}};
+  if (given) {
+    answer.result["rows"] = rows_json(*given);
+    add_fit_warnings(*given, answer.warnings);
+  }
   answer.table = std::move(table);
   return answer;
 }

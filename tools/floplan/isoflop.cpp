@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include "command.hpp"
@@ -80,7 +81,7 @@ void add_beside(Answer& answer, const std::string& key, const std::string& what,
     answer.text += "\nWith " + what + ": the same\n";
     return;
   }
-  text = "first analysis: " + what + "; second: the answer. " + why.describe();
+  text = "first analysis: " + what + "; second: the answer above. " + why.describe();
   answer.text += "\nWith " + what + "\n" + other.describe() + "\n";
   if (at) answer.text += at_text(other.at(*at)) + "\n";
   answer.text += "why: " + text.get<std::string>() + "\n";
@@ -96,19 +97,27 @@ std::optional<law::Chinchilla<>> surface_of(const runs::RunTable& table) {
   }
 }
 
-// The analysis without --where, if that left runs out and there is one.
+// An analysis beside the answer, or nothing where it is refused.
+std::optional<fit::IsoflopReport> if_any(const std::function<fit::IsoflopReport()>& analysis) {
+  try {
+    return analysis();
+  } catch (const Error& error) {
+    if (error.failure() == Failure::internal) throw;
+    return std::nullopt;
+  }
+}
+
+// The analysis of every run, where --where chose some.
 std::optional<fit::IsoflopReport> unfiltered(const Options& o, const fit::GroupOptions& grouping,
                                              const fit::IsoflopOptions& options) {
   if (o.runs.where.empty()) return std::nullopt;
-  try {
+  return if_any([&] {
     RunOptions all = o.runs;
     all.where.clear();
     std::vector<Warning> ignored;
     const runs::RunTable table = all.read(ignored, false);
     return fit::isoflop(fit::group_by_budget(table.observations, budgets_of(table), grouping).budgets, options);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  });
 }
 
 // The exponents without one profile, and which profile moves them most.
@@ -179,9 +188,6 @@ Answer answer_isoflop(const Session&, const Options& o) {
               known(p.loss_min, 4),
               fit::to_text(p.status),
               p.used ? "yes" : "no"});
-    if (!p.reason.empty() && p.status != fit::ProfileStatus::interior) {
-      answer.warnings.push_back({"profile_" + fit::to_text(p.status), print(Flop(p.flop), 3) + " FLOP: " + p.reason});
-    }
   }
   answer.inputs = o.runs.inputs();
   answer.inputs["method"] = o.method;
@@ -207,6 +213,12 @@ Answer answer_isoflop(const Session&, const Options& o) {
     every.quality_control = false;
     add_beside(answer, "all_profiles", "every profile that has a minimum", fit::isoflop(groups.budgets, every), report,
                asked_at);
+    if (o.all_profiles) {
+      fit::IsoflopOptions interior = options;
+      interior.quality_control = true;
+      if (const auto only = if_any([&] { return fit::isoflop(groups.budgets, interior); }))
+        add_beside(answer, "interior", "profiles with an interior minimum only", *only, report, asked_at);
+    }
     if (const auto all = unfiltered(o, grouping, every)) {
       add_beside(answer, "all_runs", "every run of the file, and every profile that has a minimum", *all, report,
                  asked_at);
