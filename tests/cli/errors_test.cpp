@@ -56,12 +56,24 @@ TEST_CASE("values of the wrong kind, sign or size are wrong usage that names the
   check_refused(plan + Arguments{"--unexplained-stops", "1e300"}, 2, "--unexplained-stops");
   check_refused(plan + Arguments{"--wait", "1e300s"}, 2, "--wait");
   check_refused(plan + Arguments{"--node-power", "1e308W"}, 2, "--node-power");
+  check_refused(plan + Arguments{"--params", "70b"}, 2, "write B");
+  check_refused(plan + Arguments{"--tokens", "15.6t"}, 2, "write T");
+  check_refused(plan + Arguments{"--count", "16,384"}, 2, "write it without commas");
+  check_refused(plan + Arguments{"--count", "8..16"}, 2, "one value is wanted here");
+  check_refused(plan + Arguments{"--restart", "1min..2min..3min"}, 2, "a range has two ends");
+  check_refused(plan + Arguments{"--achieved-spread", "3"}, 2, "written 3%");
+  check_refused(plan + Arguments{"--tokens", "15.6"}, 2, "--tokens");
 }
 
 TEST_CASE("names that are not there are answered with the nearest ones") {
   check_refused(plan + Arguments{"--model", "llama-3.1-9b"}, 2, "llama-3.1-8b");
   check_refused(plan + Arguments{"--accelerator", "h100-sxn"}, 2, "h100-sxm");
   check_refused(plan + Arguments{"--law", "hofmann-2022"}, 2, "hoffmann-2022");
+  check_refused(plan + Arguments{"--law", "x"}, 2, "besiroglu-2024, besiroglu-2024-huber): see floplan catalog laws");
+  check_refused(plan + Arguments{"--price", "x"}, 2, "see floplan catalog prices");
+  // By an alias, too.
+  check_refused({"model", "llama-405b"}, 2, "llama-3.1-405b");
+  check_refused({"model", "llama-405b"}, 2, "see floplan catalog models");
   check_refused(plan + Arguments{"--price", "h100-sxm"}, 2, "nearest: h100-sxm");
   check_refused({"model", "llama-3.1-406b"}, 2, "llama-3.1-405b");
   check_refused({"predict", "--law", "chinchila", "--params", "1B", "--tokens", "1T"}, 2, "--law");
@@ -91,7 +103,7 @@ TEST_CASE("commands and options that are not there are named with the nearest on
 
 TEST_CASE("a missing field is wrong usage where nothing but options was given") {
   check_refused({"plan"}, 2, "needs a plan file");
-  check_refused({"plan", "--model", "llama-3.1-8b"}, 2, "accelerator");
+  check_refused({"plan", "--model", "llama-3.1-8b"}, 2, "--accelerator: needs an accelerator");
   check_refused({"plan", "--model", "llama-3.1-8b", "--accelerator", "h100-sxm", "--count", "8", "--mfu", "40%"}, 2,
                 "needs tokens");
   check_refused({"plan", "--model", "llama-3.1-8b", "--params", "8B"}, 2, "--params");
@@ -108,6 +120,9 @@ TEST_CASE("--set with an odd path or without a value is wrong usage") {
 TEST_CASE("what is impossible is infeasible and says by how much") {
   check_refused(plan + Arguments{"--achieved", "990TFLOP/s"}, 3, "--achieved");
   check_refused(plan + Arguments{"--mfu", "101%"}, 3, "1.01 times");
+  check_refused(plan + Arguments{"--mfu", "40"}, 3, "written 40%");
+  check_refused(plan + Arguments{"--count", "10"}, 3, "--count: the weights alone must fit");
+  check_refused(plan + Arguments{"--tp", "256", "--set", "stage[*].layout.dp=2"}, 3, "must divide the attention heads");
   check_refused(plan + Arguments{"--dp", "63"}, 3, "8064 for 8192");
   check_refused(plan + Arguments{"--dp", "1e9", "--tp", "1e9", "--pp", "1e9"}, 3, "1e27");
   check_refused(plan + Arguments{"--restart", "100h"}, 3, "stage[2]");

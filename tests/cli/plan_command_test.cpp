@@ -9,6 +9,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/json_shape.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/request.hpp"
 #include "support/reference.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -233,9 +235,89 @@ TEST_CASE("another seed moves the draws by sampling noise and the expected value
   CHECK(one["ettr"] == two["ettr"]);
 }
 
-TEST_CASE("an impossible deadline is infeasible by a number of days") {
-  check_refused(plan + Arguments{"--deadline", "80d"}, 3, "2.19 too few");
+TEST_CASE("an impossible deadline is infeasible by a number of days, and one that the spread meets has a probability") {
+  check_refused(plan + Arguments{"--deadline", "75d"}, 3, "7.19 too few");
   check_refused(plan + Arguments{"--deadline", "1s"}, 3, "too few");
+  const Json answer = ask(plan + Arguments{"--deadline", "80d", "--achieved-spread", "10%"});
+  CHECK(answer["result"]["deadline"]["probability"] > 0.02);
+  CHECK(cli::warns(answer, "deadline_below_ideal"));
+  const std::string sure = cli::run(plan + Arguments{"--deadline", "300d", "--quiet"}).out;
+  CHECK(sure.find("with probability over 0.995") != std::string::npos);
+}
+
+TEST_CASE("a price without its currency is refused with how it is quoted") {
+  for (const char* price : {".10/h", "2/h", "2.1", "0", "0/h", "bash.5/h", "2.10/h..3/h"}) {
+    INFO(std::string(price));
+    check_refused(plan + Arguments{"--price", price}, 2, "'$2.10/h' in single quotes or 2.10USD/h");
+  }
+  const Json dollars = ask(plan + Arguments{"--price", "$2.10/h"})["result"]["cost_usd"];
+  for (const char* price : {"2.10USD/h", "2.10 USD/h", "USD 2.10/h"})
+    CHECK(ask(plan + Arguments{"--price", price})["result"]["cost_usd"] == dollars);
+}
+
+TEST_CASE("a catalog price with a range spreads the cost, and the answer says so") {
+  const Json answer = ask(plan + Arguments{"--price", "h100-sxm-estimate-2026-05"});
+  cli::check_interval(at(answer, "/inputs/price/usd_per_accelerator_hour"), "price");
+  CHECK(at(answer, "/inputs/price/usd_per_accelerator_hour/central") == 2.5);
+  CHECK(at(answer, "/inputs/price/usd_per_accelerator_hour/low") == 1.7);
+  CHECK(at(answer, "/inputs/price/usd_per_accelerator_hour/high") == 5);
+  CHECK(cli::warns(answer, "price_range"));
+}
+
+TEST_CASE("help says what is taken where nothing is given") {
+  const std::string help = cli::run({"plan", "--help"}).out;
+  std::string flat;
+  for (const std::string& line : cli::lines(help))
+    flat += line.substr(line.find_first_not_of(' ') % (line.size() + 1)) + " ";
+  const auto says = [&](const std::string& words) {
+    INFO(words << " in\n" << help);
+    CHECK(flat.find(words) != std::string::npos);
+  };
+  using namespace floplan;
+  says(print_number(100 * plan::defaults::achieved_spread.value) + "% if not given");
+  says("besiroglu-2024 if not given");
+  says("causal if not given");
+  says("llama3-2024 if no rate is given");
+  says("5min..10min if not given");
+  CHECK(plan::defaults::restart_low == parse<Seconds>("5min"));
+  CHECK(plan::defaults::restart_high == parse<Seconds>("10min"));
+  says(print(plan::defaults::stall) + " if not given");
+  says(print_number(plan::defaults::pue) + " if not given");
+  says(print(plan::defaults::grid) + " if not given");
+  says(print_number(plan::defaults::node_power_factor, 3) + " times the rating if not given");
+  says(std::to_string(plan::defaults::draws) + " if not given");
+  says("'$2.10/h' in single quotes");
+  says("128Ki, which is 131072");
+}
+
+TEST_CASE("interruptions are failures and planned stops, and the text says that both are counted") {
+  const Json result = ask(plan)["result"];
+  CHECK(result["expected_interruptions"].get<double>() ==
+        doctest::Approx(result["expected_failures"].get<double>() + result["expected_planned_stops"].get<double>()));
+  CHECK(result["expected_planned_stops"] > 1);
+  const std::string text = cli::run(plan + Arguments{"--quiet"}).out;
+  CHECK(text.find("interruptions, planned ones too") != std::string::npos);
+  CHECK(text.find("a failure every 3.09 h") != std::string::npos);
+}
+
+TEST_CASE("a stage's ETTR is that of its days, and the model's has a key of its own") {
+  const Json result = ask(plan + Arguments{"--unexplained-stops", "20%"})["result"];
+  for (const Json& stage : result["stages"]) {
+    const double ettr = stage["ideal_days"].get<double>() / stage["expected_wall_clock_days"].get<double>();
+    CHECK(stage["ettr"].get<double>() == doctest::Approx(ettr).epsilon(1e-12));
+    CHECK(stage["ettr_without_unexplained_stops"].get<double>() == doctest::Approx(1.2 * ettr).epsilon(1e-12));
+    CHECK(stage["unexplained"].get<double>() == doctest::Approx(0.2 / 1.2));
+  }
+}
+
+TEST_CASE("two options for one field are refused by both names") {
+  const auto both = [](const Arguments& more, const std::string& other) {
+    check_refused(plan + more, 2, more[0]);
+    check_refused(plan + more, 2, other);
+  };
+  both({"--tokens", "10T", "--set", "stage[1].tokens=1T"}, "--set stage[1].tokens");
+  both({"--count", "8192", "--set", "stage[1].count=4096"}, "--set stage[1].count");
+  both({"--restart", "5min", "--set", "reliability.restart=6min"}, "--set reliability.restart");
 }
 
 TEST_CASE("warnings have the codes that scripts look for") {
@@ -263,12 +345,19 @@ TEST_CASE("warnings have the codes that scripts look for") {
   warns({"--restart", "2h"}, "first_order_breaks");
   warns({"--restart", "5h"}, "restart_exceeds_mtbf");
   warns({"--stall", "4h"}, "checkpoint_exceeds_mtbf");
+  warns({"--count", "1024"}, "rate_at_small_scale");
+  warns({"--count", "64"}, "state_does_not_fit");
+  warns({"--tokens", "15.6B"}, "few_tokens");
+  warns({"--set", "stage[1].tokens=16M"}, "less_than_a_step");
+  warns({"--manual-per-day", "100"}, "manual_above_failures");
+  warns({"--unexplained-stops", "5"}, "unexplained_above_one");
+  warns({"--planned-per-day", "80"}, "planned_above_half");
 }
 
 TEST_CASE(
-    "extremes have an answer: one accelerator, one token, no stall with an interval, an interval beyond the MTBF") {
-  for (const Arguments& more : std::vector<Arguments>{{"--count", "1"},
-                                                      {"--tokens", "100"},
+    "extremes have an answer: few accelerators, few tokens, no stall with an interval, an interval beyond the MTBF") {
+  for (const Arguments& more : std::vector<Arguments>{{"--count", "11"},
+                                                      {"--tokens", "10M"},
                                                       {"--seq", "1e9"},
                                                       {"--stall", "0", "--interval", "10min"},
                                                       {"--interval", "5h"},
@@ -277,7 +366,7 @@ TEST_CASE(
                                                       {"--stall", "10h"},
                                                       {"--count", "1e6"},
                                                       {"--achieved-spread", "0"},
-                                                      {"--price", "0"},
+                                                      {"--price", "$0/h"},
                                                       {"--carbon", "0"},
                                                       {"--law", "none"},
                                                       {"--rate", "1e-9"},
@@ -297,4 +386,7 @@ TEST_CASE("--explain shows the formulas, also in JSON") {
   CHECK(text.status == 0);
   CHECK(text.out.find("tau = M [1 + W(-exp(-1 - w/M))]") != std::string::npos);
   CHECK(ask(plan + Arguments{"--explain"})["result"]["explanation"] == text.out);
+  check_refused(plan + Arguments{"--explain", "--csv"}, 2, "--csv");
+  const TemporaryFolder folder;
+  check_refused(plan + Arguments{"--explain", "--out", (folder / "x.csv").string()}, 2, "no table");
 }

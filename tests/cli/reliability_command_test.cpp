@@ -99,6 +99,8 @@ TEST_CASE("conditions that an expert would question are remarked on") {
   CHECK(cli::warns(slow, "restart_exceeds_mtbf"));
   CHECK(cli::warns(ask({"reliability", "goodput", "--count", "64", "--stall", "10s", "--restart", "5min"}),
                    "rate_at_small_scale"));
+  CHECK(cli::warns(ask({"reliability", "goodput", "--count", "100000", "--stall", "10s", "--restart", "5min"}),
+                   "rate_extrapolated"));
 }
 
 TEST_CASE("wrong values name their option") {
@@ -112,6 +114,8 @@ TEST_CASE("wrong values name their option") {
   check_refused(interval + Arguments{"--accelerators-per-node", "4"}, 2, "--accelerators-per-node");
   check_refused(interval + Arguments{"--restart", "-1s"}, 2, "--restart");
   check_refused(goodput + Arguments{"--interval", "0"}, 2, "--interval");
+  check_refused({"reliability", "goodput", "--count", "8", "--stall", "1s", "--restart", "4min..8min"}, 2,
+                "one value is wanted here");
   check_refused(goodput + Arguments{"--work", "0"}, 2, "--work");
   check_refused(goodput + Arguments{"--rate", "0"}, 2, "--rate");
   check_refused(goodput + Arguments{"--rate", "1", "--rate-from", "llama3-2024"}, 2, "--rate");

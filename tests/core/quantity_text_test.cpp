@@ -49,11 +49,20 @@ const std::vector<Refusal> refusals{
     {"Tokens", "5m", "a number of tokens", "never million"},
     {"Count", "16m", "a count", "never million"},
     {"Dollars", "$70m", "dollars", "never million"},
-    {"Parameters", "7b", "a number of parameters", ""},
+    {"Parameters", "7b", "a number of parameters", "write B"},
+    {"Tokens", "15.6t", "a number of tokens", "write T"},
+    {"Tokens", "128ki", "a number of tokens", "write Ki"},
+    {"FlopPerSecond", "400tflop/s", "a rate of FLOP", "write TFLOP/s"},
+    {"BytesPerSecond", "400gb/s", "a rate of bytes", "write GB/s or Gb/s"},
+    {"Bytes", "80gb", "an amount of bytes", "write GB"},
+    {"Seconds", "54D", "a time", "write d"},
+    {"Seconds", "4min..8min", "a time", "one value is wanted here"},
+    {"Count", "16,384", "a count", "write it without commas"},
+    {"DollarsPerHour", "$2,10/h", "price", "write it without commas"},
     {"Parameters", "1__0", "a number of parameters", ""},
     {"Parameters", "1_", "a number of parameters", ""},
     {"Parameters", "_1", "a number of parameters", "not a number"},
-    {"Parameters", "1,000", "a number of parameters", ""},
+    {"Parameters", "1,000", "a number of parameters", "write it without commas"},
     {"Parameters", "1.2.3", "a number of parameters", ""},
     {"Parameters", "0x10", "a number of parameters", ""},
     {"Parameters", "405B # big", "a number of parameters", ""},
@@ -88,7 +97,20 @@ const std::vector<Refusal> refusals{
     {"Dollars", "-$5", "dollars", "negative"},
     {"Dollars", "$2.10/h", "dollars", ""},
     {"Dollars", "5$", "dollars", ""},
-    {"DollarsPerHour", "2.10", "price", "unit"},
+    {"Dollars", "5", "dollars", "70MUSD"},
+    {"Dollars", "0", "dollars", "names no currency"},
+    {"Dollars", "70M", "dollars", "names no currency"},
+    {"Dollars", "USD", "dollars", "not a number"},
+    {"Dollars", "$5USD", "dollars", ""},
+    {"Dollars", "5EUR", "dollars", "names no currency"},
+    {"DollarsPerHour", "2.10", "price", "'$2.10/h' in single quotes or 2.10USD/h"},
+    {"DollarsPerHour", "2/h", "price", "'$2.10/h' in single quotes or 2.10USD/h"},
+    {"DollarsPerHour", ".10/h", "price", "'$2.10/h' in single quotes or 2.10USD/h"},
+    {"DollarsPerHour", "0/h", "price", "unquoted"},
+    {"DollarsPerHour", "0", "price", "unquoted"},
+    {"DollarsPerHour", "2.10USD", "price", "unit"},
+    {"DollarsPerHour", "USD 2.10", "price", "unit"},
+    {"DollarsPerHour", "$2/h..$3/h", "price", "one value is wanted here"},
     {"DollarsPerHour", "$2.10", "price", "unit"},
     {"DollarsPerHour", "$2.10/d", "price", ""},
     {"Watts", "700", "a power", "unit"},
@@ -164,6 +186,16 @@ TEST_CASE("rounding to d digits is off by at most half a unit of the last digit 
     INFO(std::string(name) << ", first as " << first);
     CHECK(wrong == 0);
   });
+}
+
+TEST_CASE("a short text for people is exact where the exact one is short") {
+  CHECK(print_short(Watts(970)) == "970W");
+  CHECK(print_short(Watts(1000 * 970.0 / 700)) == "1.386 kW");
+  CHECK(print_short(Seconds(300)) == "5m");
+  CHECK(print_short(Seconds(1000.0 / 3)) == "5.556 min");
+  CHECK(print_short(Count(16384)) == "16384");
+  CHECK(print_short(Count(1e6 / 3), 3) == "333000");
+  CHECK(print_short(DollarsPerHour(std::sqrt(6.0)), 3) == "$2.45/h");
 }
 
 TEST_CASE("a suffix and its exponent are the same number, to the last bit") {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli.hpp"
 #include "floplan/core/file.hpp"
 
 namespace {
@@ -23,6 +24,25 @@ std::vector<std::string> fenced(const std::string& markdown) {
 }
 
 }  // namespace
+
+TEST_CASE("the README's plan is what the program prints, to the byte") {
+  const auto blocks = fenced(floplan::read_text_file(cli::source_folder + "/README.md"));
+  REQUIRE(blocks.size() >= 3);
+  REQUIRE(blocks[2].find("wall-clock days") != std::string::npos);
+  const cli::Result result = cli::run({"plan", cli::plan_405b, "--quiet"});
+  CHECK(result.status == 0);
+  INFO(result.out);
+  CHECK(result.out.find("\n" + blocks[2] + "\n") != std::string::npos);
+}
+
+TEST_CASE("the program for this machine is built apart from the presets, whose release stays portable") {
+  const std::string run = floplan::read_text_file(cli::source_folder + "/tools/run");
+  CHECK(run.find("build=$root/build/run\n") != std::string::npos);
+  const std::string presets = floplan::read_text_file(cli::source_folder + "/CMakePresets.json");
+  CHECK(presets.find("\"name\": \"run\"") == std::string::npos);
+  CHECK(presets.find("\"CMAKE_BUILD_TYPE\": \"Release\", \"FLOPLAN_NATIVE\": \"OFF\"") != std::string::npos);
+  CHECK(presets.find("${sourceDir}/build/${presetName}") != std::string::npos);
+}
 
 TEST_CASE("the README's program and its output are the first example's, to the byte") {
   const std::string source = FLOPLAN_SOURCE_DIR;

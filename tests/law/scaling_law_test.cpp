@@ -72,6 +72,17 @@ TEST_CASE("the catalog's ranges put Llama 3.1 405B far outside Chinchilla's data
       row, extrapolation_decades(law.range, Parameters(row.number("parameters")), Tokens(row.number("tokens"))));
 }
 
+TEST_CASE("a range reads with both of its ends, as far as they are known") {
+  law::FitRange range;
+  CHECK(law::range_text(range).empty());
+  range.parameters_low = 57.3e6;
+  range.parameters_high = 16.18e9;
+  CHECK(law::range_text(range) == " (N 57.3M to 16.2B)");
+  range.tokens_high = 318e9;
+  range.flop_low = 1.4e18;
+  CHECK(law::range_text(range) == " (N 57.3M to 16.2B, D to 318B, C from 1.4e18)");
+}
+
 TEST_CASE("conventions have names for people") {
   CHECK(to_text(law::ParameterConvention::total) == "total");
   CHECK(to_text(law::ParameterConvention::active) == "active");

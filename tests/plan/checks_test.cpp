@@ -107,6 +107,55 @@ TEST_CASE("what cannot be is infeasible: a rate above the dense peak, a layout o
   });
 }
 
+TEST_CASE("weights that all accelerators together cannot hold are infeasible by how much") {
+  const auto weights = [](Request& r) { r.stages[0].accelerators = Count(1); };
+  refused(Failure::infeasible, "stage[1].count", weights);
+  Request r = requests::only_failures();
+  r.draws = 100;
+  r.stages[0].accelerators = Count(1);
+  Error e = thrown::by([&] { (void)plan::make_plan(r); });
+  CHECK(e.code() == "weights_do_not_fit");
+  CHECK(thrown::says(e, "80 GB on 1 of h100-sxm, got 140 GB of bf16 weights, 1.75 times it"));
+  // FP8 weights take half of that.
+  r.precision = catalog::Precision::fp8;
+  CHECK(plan::make_plan(r).peak.value > 1e15);
+  r.accelerator.memory.reset();
+  r.precision = catalog::Precision::bf16;
+  CHECK(plan::make_plan(r).ideal.value > 0);
+}
+
+TEST_CASE("tensor parallelism divides the heads, and a stage of the pipeline has a layer") {
+  const auto with = [](std::int64_t tensor, std::int64_t pipeline) {
+    return [=](Request& r) {
+      r.shape = catalog::Catalog().model("llama-3.1-8b").shape;  // 32 heads, 32 layers
+      r.stages[0].layout = plan::Layout{tensor, 1, pipeline, 8192 / tensor / pipeline};
+      r.stages[0].accelerators = r.stages[0].layout->accelerators();
+    };
+  };
+  refused(Failure::infeasible, "stage[1].layout", with(64, 1));
+  refused(Failure::infeasible, "stage[1].layout", with(24, 1));
+  refused(Failure::infeasible, "stage[1].layout", with(1, 64));
+  Request r = requests::only_failures();
+  r.draws = 100;
+  with(8, 32)(r);
+  CHECK(plan::make_plan(r).ideal.value > 0);
+}
+
+TEST_CASE("a stage has the tokens of one sequence at least") {
+  refused(Failure::usage, "stage[1].tokens", [](Request& r) { r.stages[0].tokens = Tokens(8191); });
+  refused(Failure::usage, "stage[1].tokens", [](Request& r) { r.stages[0].tokens = Tokens(15.6); });
+}
+
+TEST_CASE("a share above one is answered with how its percentage is written") {
+  Request r = requests::only_failures();
+  r.stages[0].achieved.reset();
+  r.stages[0].mfu = Fraction(40);
+  CHECK(thrown::says(thrown::by([&] { (void)plan::make_plan(r); }), "written 40%"));
+  r = requests::only_failures();
+  r.achieved_spread = Fraction(3);
+  CHECK(thrown::says(thrown::by([&] { (void)plan::make_plan(r); }), "written 3%"));
+}
+
 TEST_CASE("a layout of a billion in each degree is counted without overflow") {
   const plan::Layout huge{1000000000, 1000000000, 1000000000, 1000000000};
   CHECK(huge.accelerators().value == doctest::Approx(1e36));
@@ -137,4 +186,17 @@ TEST_CASE("an uncertain value is log-normal through its two percentiles") {
   CHECK_FALSE(plan::Uncertain<Seconds>(Seconds(5)).spreads());
   CHECK(plan::Uncertain<Seconds>(Seconds(5)).at(3).value == 5);
   CHECK_FALSE(plan::Uncertain<Seconds>::range(Seconds(5), Seconds(5)).spreads());
+}
+
+TEST_CASE("an uncertain value with a median of its own keeps both percentiles") {
+  const auto u = plan::Uncertain<DollarsPerHour>::range(DollarsPerHour(1.7), DollarsPerHour(2.5), DollarsPerHour(5));
+  CHECK(u.at(0).value == 2.5);
+  CHECK(u.at(plan::normal_p90).value == doctest::Approx(5).epsilon(1e-14));
+  CHECK(u.at(-plan::normal_p90).value == doctest::Approx(1.7).epsilon(1e-14));
+  CHECK(plan::range_text(u) == "$1.7/h to $5/h (80%), median $2.5/h");
+  CHECK(plan::range_text(plan::Uncertain<DollarsPerHour>(DollarsPerHour(2.123))) == "$2.123/h");
+  refused(Failure::usage, "price", [](Request& r) {
+    r.price->accelerator_hour =
+        plan::Uncertain<DollarsPerHour>::range(DollarsPerHour(2), DollarsPerHour(6), DollarsPerHour(5));
+  });
 }

@@ -185,10 +185,29 @@ TEST_CASE("a price may be a value, a range, or a name of the catalog") {
   CHECK(price("[\"$2/h\", \"$3/h\"]").accelerator_hour.low->value == 2);
   CHECK(price("\"$2/h..$3/h\"").accelerator_hour.high->value == 3);
   CHECK(price("\"h100-sxm-contract-1y-2026-03\"").source == "h100-sxm-contract-1y-2026-03");
-  for (const std::string value : {"2.0", "\"2.0\"", "\"nosuch\"", "\"$-2/h\"", "\"-1\"", "\"$2\"", "true"}) {
+  CHECK(price("\"2.10USD/h\"").accelerator_hour.central.value == 2.1);
+  CHECK(price("\"USD 2.10/h\"").accelerator_hour.central.value == 2.1);
+  for (const std::string value : {"2.0", "\"2.0\"", "\"nosuch\"", "\"$-2/h\"", "\"-1\"", "\"$2\"", "true", "\".10/h\"",
+                                  "\"2/h\"", "\"\"", "\"bash.5/h\"", "0"}) {
     INFO(value);
     wrong(top + stage + "[price]\naccelerator_hour = " + value + "\n", "8:20");
   }
+}
+
+TEST_CASE("a price of the catalog carries its range and says so, named or by default") {
+  const Request named = read(top + stage + "[price]\naccelerator_hour = \"h100-sxm-estimate-2026-05\"\n");
+  CHECK(named.price->accelerator_hour.low->value == 1.7);
+  CHECK(named.price->accelerator_hour.central.value == 2.5);
+  CHECK(named.price->accelerator_hour.high->value == 5);
+  CHECK(assumes(named, "price_range"));
+  const Request ends = read(top + stage + "[price]\naccelerator_hour = \"h100-sxm-contract-1y-2026-08\"\n");
+  CHECK(ends.price->accelerator_hour.central.value == doctest::Approx(std::sqrt(2.4 * 3.2)));
+  const Request exact = read(top + stage + "[price]\naccelerator_hour = \"h100-sxm-contract-1y-2026-03\"\n");
+  CHECK_FALSE(exact.price->accelerator_hour.spreads());
+  CHECK_FALSE(assumes(exact, "price_range"));
+  const Request latest = read("model = \"llama-3.1-8b\"\naccelerator = \"mi325x\"\n" + stage);
+  CHECK(latest.price->accelerator_hour.low->value == 1.95);
+  CHECK(latest.price->accelerator_hour.central.value == 2.25);
 }
 
 TEST_CASE("a price of another accelerator is remarked on") {
@@ -231,6 +250,44 @@ TEST_CASE("another model drops the file's title, another count the file's layout
   CHECK_FALSE(larger.stages[0].layout.has_value());
   CHECK(assumes(larger, "layout_dropped"));
   CHECK(assumes(larger, "rate_carried_over"));
+}
+
+TEST_CASE("two options for one field are refused by both names") {
+  const auto refused = [](const std::vector<Override>& overrides) {
+    const Error e = thrown::by([&] { (void)read(top + stage + stage, overrides); });
+    INFO(e.what());
+    CHECK(e.failure() == Failure::usage);
+    CHECK(thrown::says(e, overrides[0].origin));
+    CHECK(thrown::says(e, overrides[1].origin));
+  };
+  refused({{"tokens", "5T", "--tokens"}, {"stage[1].tokens", "1T", "--set stage[1].tokens"}});
+  refused({{"tokens", "5T", "--tokens"}, {"stage[*].tokens", "1T", "--set stage[*].tokens"}});
+  refused({{"stage[*].count", "64", "--count"}, {"stage[2].count", "32", "--set stage[2].count"}});
+  refused({{"reliability.restart", "5min", "--restart"}, {"reliability.restart", "6min", "--set reliability.restart"}});
+  refused({{"model", "llama-3.1-8b", "--model"}, {"parameters", "8B", "--params"}});
+  refused(
+      {{"reliability.rate_from", "llama3-2024", "--rate-from"}, {"reliability.rate_per_node_day", "1e-3", "--rate"}});
+  refused({{"stage[*].mfu", "40%", "--mfu"}, {"stage[*].achieved", "400TFLOP/s", "--achieved"}});
+}
+
+TEST_CASE("an option for one stage's tokens replaces the file's total, and says so") {
+  const std::string file = "tokens = \"5T\"\n" + top + stage;
+  CHECK(read(file).stages[0].tokens.value == 5e12);
+  const Request own = read(file, {{"stage[1].tokens", "3T", "--set stage[1].tokens"}});
+  CHECK(own.stages[0].tokens.value == 3e12);
+  CHECK(assumes(own, "total_dropped"));
+}
+
+TEST_CASE("a key that is another's name or stands in the wrong table is answered with where it belongs") {
+  wrong(top + "runs = 500\n" + stage, "3:1", "a plan file calls it draws");
+  wrong("params = \"70B\"\naccelerator = \"h100-sxm\"\n" + stage, "1:1", "a plan file calls it parameters");
+  wrong(top + stage + "seq = 4096\n", "7:1", "sequence_length");
+  wrong(top + "restart = \"5min\"\n" + stage, "3:1", "it belongs under [reliability]");
+  wrong(top + "count = 8\n" + stage, "3:1", "it belongs under [[stage]]");
+  wrong(top + stage + "tp = 8\n", "7:1", "it belongs under layout of a [[stage]]");
+  wrong(top + "tokens = \"1T\"\ncount = 8\nmfu = 0.4\n", "4:9", "put it under [[stage]]");
+  wrong(top + "tokens = \"1T\"\nmfu = 0.4\n", "4:7", "put it under [[stage]]");
+  wrong(top + "tokens = \"1T\"\nachieved = \"400TFLOP/s\"\n", "4:12", "put it under [[stage]]");
 }
 
 TEST_CASE("a total of tokens rescales several stages, and fills the only one") {
@@ -293,12 +350,12 @@ TEST_CASE("without a file every missing field is wrong usage") {
   const Override tokens{"tokens", "1T", "--tokens"};
   const Override count{"stage[*].count", "1024", "--count"};
   const Override mfu{"stage[*].mfu", "40%", "--mfu"};
-  wrong_usage({model}, "accelerator");
-  wrong_usage({model, accelerator}, "stage");
-  wrong_usage({model, accelerator, count, mfu}, "tokens");
-  wrong_usage({model, accelerator, tokens, mfu}, "count");
-  wrong_usage({model, accelerator, tokens, count}, "achieved");
-  wrong_usage({accelerator, tokens, count, mfu}, "model");
+  wrong_usage({model}, "--accelerator: needs an accelerator");
+  wrong_usage({model, accelerator}, "--count: needs a stage");
+  wrong_usage({model, accelerator, count, mfu}, "--tokens: needs tokens");
+  wrong_usage({model, accelerator, tokens, mfu}, "--count: needs count");
+  wrong_usage({model, accelerator, tokens, count}, "--achieved: needs achieved");
+  wrong_usage({accelerator, tokens, count, mfu}, "--model: needs a model");
   CHECK(read_request("", "", {model, accelerator, tokens, count, mfu}, catalog::Catalog()).stages.size() == 1);
 }
 
@@ -338,10 +395,22 @@ TEST_CASE("whatever a request leaves out is filled in and named") {
   const Request r = read(top + stage);
   std::string all;
   for (const Warning& w : r.assumptions) all += w.message + "\n";
-  for (const std::string word : {"failure rate", "restart", "checkpoint", "price", "node power", "PUE", "grid"}) {
+  for (const std::string word :
+       {"failure rate", "restart of 5 to 10 min", "no wait", "no failure that waits for a person", "no planned stops",
+        "checkpoint", "price", "node power", "PUE of 1.2", "grid of 0.385", "the law besiroglu-2024",
+        "causal attention in the FLOP", "achieved rate of 3%", "sequences of 8192 tokens"}) {
     INFO(word << " in\n" << all);
     CHECK(all.find(word) != std::string::npos);
   }
+  CHECK(std::count_if(r.assumptions.begin(), r.assumptions.end(),
+                      [](const Warning& w) { return w.code == "assumed"; }) == 3);
+  CHECK(r.power->pue == plan::Power{}.pue);
+  CHECK(r.power->grid == plan::Power{}.grid);
+  // What is given in part is named in part.
+  std::string partly;
+  for (const Warning& w : read(top + stage + "[reliability]\nplanned_per_day = 1\n").assumptions) partly += w.message;
+  CHECK(partly.find("no planned stops") == std::string::npos);
+  CHECK(partly.find("planned stops that take no time") != std::string::npos);
   const Request full = requests::llama3_405b();
   for (const Warning& w : full.assumptions) CHECK_MESSAGE(w.code != "assumed", w.message);
 }

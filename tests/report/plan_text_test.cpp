@@ -64,18 +64,86 @@ TEST_CASE("the formulas are printed with the plan's own numbers in place") {
   says(report::explain_text(plan_405b({{"reliability.unexplained_stops", "0.1"}})), "T x (1 + 0.1)");
 }
 
+TEST_CASE("an ETTR beside a stage's days is that of those days, with unexplained stops too") {
+  const plan::Plan p = plan_405b({{"reliability.unexplained_stops", "0.2"}});
+  const CsvTable t = parse_csv(report::stage_table(p).csv(), "stages.csv");
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const auto value = [&](const char* column) { return std::stod(std::string(t.row(i)[t.column(column)])); };
+    CHECK(value("ETTR") ==
+          doctest::Approx(value("ideal accelerator-hours") / value("accelerator-hours")).epsilon(1e-12));
+  }
+  says(report::explain_text(p), "ETTR with them");
+}
+
+TEST_CASE("all draws or none within a deadline give a bound on the probability") {
+  says(report::plan_text(plan_405b({{"deadline", "300d"}})), "finished within 300 d with probability over 0.998");
+  says(report::plan_text(plan_405b({{"deadline", "82.5d"}})), "finished within 82.5 d with probability under 0.002");
+  CHECK(report::detail::probability_text(1, 10000) == "over 0.9999");
+  CHECK(report::detail::probability_text(0, 10000) == "under 0.0001");
+  CHECK(report::detail::probability_text(0.25, 10000) == "0.25");
+}
+
+TEST_CASE("a price that is a range reads as one, with its median") {
+  says(report::plan_text(plan_405b({{"price.accelerator_hour", "$2/h..$3/h"}})),
+       "price $2/h to $3/h (80%), median $2.45/h (given)");
+  says(report::plan_text(plan_405b({{"price.accelerator_hour", "h100-sxm-estimate-2026-05"}})),
+       "price $1.7/h to $5/h (80%), median $2.5/h (h100-sxm-estimate-2026-05)");
+}
+
+TEST_CASE("no figure that people read has more digits than they can use") {
+  plan::Request r = requests::llama3_405b({{"stage[*].count", "33333"},
+                                           {"power.node", "1.23456kW"},
+                                           {"price.accelerator_hour", "$1/h..$7/h"},
+                                           {"tokens", "9.8765T"},
+                                           {"deadline", "77.7d"},
+                                           {"reliability.unexplained_stops", "0.123456"}});
+  r.draws = 200;
+  r.power->node = r.power->accelerator * plan::defaults::node_power_factor * 1.01;
+  const plan::Plan p = plan::make_plan(r);
+  std::string all = report::plan_text(p) + report::explain_text(p);
+  for (const Warning& w : p.warnings) all += w.message + "\n";
+  std::size_t digits = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool part = (all[i] >= '0' && all[i] <= '9') || (digits > 0 && all[i] == '.');
+    digits = part ? digits + 1 : 0;
+    // 405853388800 is the model's exact number of parameters.
+    if (digits > 9 && all.substr(i + 1 - digits, 12).find("405853388800") == std::string::npos) {
+      FAIL_CHECK(all.substr(i + 1 - digits, 30));
+      break;
+    }
+  }
+}
+
 TEST_CASE("the table of stages holds every digit as CSV") {
   const plan::Plan p = plan_405b();
   const CsvTable t = parse_csv(report::stage_table(p).csv(), "stages.csv");
-  REQUIRE(t.size() == p.stages.size());
-  for (std::size_t i = 0; i < t.size(); ++i) {
+  REQUIRE(t.size() == p.stages.size() + 1);
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
     const auto value = [&](const char* column) { return std::stod(std::string(t.row(i)[t.column(column)])); };
     CHECK(t.row(i)[t.column("stage")] == p.stages[i].request.name);
     CHECK(value("tokens") == p.stages[i].request.tokens.value);
     CHECK(value("MFU") == p.stages[i].mfu);
     CHECK(value("accelerator-hours") == p.stages[i].expected_hours.value);
-    CHECK(value("ETTR") == p.stages[i].completion.ettr);
+    CHECK(value("ETTR") == p.stages[i].ettr);
+    for (const char* column : {"days p10", "accelerator-hours p50", "interruptions p90", "cost (USD) p50"})
+      CHECK(t.row(i)[t.column(column)].empty());
   }
+  // The last row is the whole run.
+  const auto whole = [&](const char* column) { return std::stod(std::string(t.row(t.size() - 1)[t.column(column)])); };
+  CHECK(t.row(t.size() - 1)[t.column("stage")] == "whole run");
+  CHECK(whole("tokens") == p.tokens.value);
+  CHECK(whole("days") == in_days(p.expected_wall_clock));
+  CHECK(whole("failures") == p.expected_failures);
+  CHECK(whole("planned stops") == p.expected_planned_stops);
+  CHECK(whole("ETTR") == p.ettr);
+  CHECK(whole("days p10") == p.wall_clock_days.p10);
+  CHECK(whole("days p50") == p.wall_clock_days.p50);
+  CHECK(whole("days p90") == p.wall_clock_days.p90);
+  CHECK(whole("accelerator-hours p50") == p.accelerator_hours.p50);
+  CHECK(whole("interruptions p90") == p.interruptions.p90);
+  CHECK(whole("cost (USD) p10") == p.cost_usd->p10);
+  for (const char* column : {"accelerators", "sequence length", "MFU", "MTBF (h)"})
+    CHECK(t.row(t.size() - 1)[t.column(column)].empty());
 }
 
 TEST_CASE("a plan without price, power, law, batch or layout still reads well") {

@@ -70,6 +70,8 @@ class Subcommand {
   void option(const std::string& name, Text& target, const std::string& help);
   void option(const std::string& name, std::vector<std::string>& target, const std::string& help);
   void flag(const std::string& name, bool& target, const std::string& help);
+  // Two options of this command, declared before, that cannot be given together.
+  void excludes(const std::string& name, const std::string& other);
   // The options declared from now on stand under this title in --help.
   void group(std::string title) { group_ = std::move(title); }
 

@@ -15,7 +15,12 @@ struct Options {
   std::string precision = "bf16";
 };
 
-double bytes_a_value(const std::string& precision) { return precision == "bf16" ? 2 : precision == "fp8" ? 1 : 0.5; }
+double bytes_a_value(const std::string& precision) {
+  using catalog::Precision;
+  return catalog::bytes_per_value(precision == "bf16"  ? Precision::bf16
+                                  : precision == "fp8" ? Precision::fp8
+                                                       : Precision::fp4);
+}
 
 Answer show(const Session& session, const Options& o) {
   const catalog::Model model = session.catalog.model(o.name, "model");

@@ -26,9 +26,13 @@ Answer answer_plan(const Session& session, const Options& o) {
   answer.result = report::to_json(p);
   answer.warnings = p.warnings;
   answer.interrupted = !p.complete;
-  answer.table = report::stage_table(p);
-  answer.text = o.explain ? report::explain_text(p) : report::plan_text(p);
-  if (o.explain) answer.result["explanation"] = answer.text;
+  if (o.explain) {
+    answer.text = report::explain_text(p);
+    answer.result["explanation"] = answer.text;
+  } else {
+    answer.text = report::plan_text(p);
+    answer.table = report::stage_table(p);
+  }
   return answer;
 }
 
@@ -38,7 +42,8 @@ void add_plan(Program& program) {
   const auto o = std::make_shared<Options>();
   Subcommand sub = program.add("plan", "Days, accelerator-hours, dollars and energy of a training run",
                                [o](const Session& s) { return answer_plan(s, *o); });
-  sub.flag("--explain", o->explain, "Show every formula with its numbers instead");
+  sub.flag("--explain", o->explain, "Show every formula with its numbers instead; with --json as `explanation`");
+  sub.excludes("--explain", "--csv");
   o->source.add_to(sub);
 }
 

@@ -41,7 +41,7 @@ Answer predict(const Session& session, const Options& o) {
   const fit::Prediction known = fit::predict(fit::replicates_of(law), fit::noise_of(law), law.range, n, d, level);
   const double decades = known.extrapolation_decades;
   if (decades > 0.01) {
-    answer.warnings.push_back({"extrapolation", print_number(decades, 2) + " powers of ten beyond what " + law.name +
+    answer.warnings.push_back({"extrapolation", print_number(decades, 2) + " powers of ten outside what " + law.name +
                                                     " was fitted on" + law::range_text(law.range)});
   }
   if (law.rounded)

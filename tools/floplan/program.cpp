@@ -115,6 +115,9 @@ void Subcommand::option(const std::string& name, std::vector<std::string>& targe
 void Subcommand::flag(const std::string& name, bool& target, const std::string& help) {
   finish(app_->add_flag(name, target, help), {}, group_);
 }
+void Subcommand::excludes(const std::string& name, const std::string& other) {
+  app_->get_option(name)->excludes(app_->get_option(other));
+}
 
 namespace {
 

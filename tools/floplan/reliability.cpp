@@ -74,10 +74,9 @@ Failures failures(const Session& session, const FailureOptions& o, std::vector<W
                    ? reliability::rate_from_node_days(*w.rate_per_node_day, node)
                    : reliability::rate_from_events(w.unexpected.value_or(0), *w.accelerators, *w.duration, node);
     out.source = w.name;
-    if (w.accelerators && out.count->value < 0.25 * w.accelerators->value) {
-      warnings.push_back({"rate_at_small_scale", "a rate counted on " + print(*w.accelerators) +
-                                                     " accelerators is optimistic for " + print(*out.count) +
-                                                     ": small jobs fail mostly by their own software"});
+    if (w.accelerators) {
+      for (Warning& warning : reliability::scale_cautions(*w.accelerators, *out.count))
+        warnings.push_back(std::move(warning));
     }
   }
   out.mtbf = out.rate->mtbf(*out.count);

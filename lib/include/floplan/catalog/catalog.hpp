@@ -61,23 +61,23 @@ class Catalog {
 
   // where: what asked for it ("--model", "plan.toml:3:9"), for the error's text.
   [[nodiscard]] Accelerator accelerator(std::string_view name, std::string_view where = "accelerator") const {
-    return find(accelerators(), name, where, "an accelerator");
+    return find(accelerators(), name, where, "an accelerator", "accelerators");
   }
   [[nodiscard]] Model model(std::string_view name, std::string_view where = "model") const {
-    return find(models(), name, where, "a model");
+    return find(models(), name, where, "a model", "models");
   }
   [[nodiscard]] Price price(std::string_view name, std::string_view where = "price") const {
-    return find(prices(), name, where, "a price");
+    return find(prices(), name, where, "a price", "prices");
   }
   [[nodiscard]] InterruptionWindow interruption_window(std::string_view name,
                                                        std::string_view where = "interruptions") const {
-    return find(interruption_windows(), name, where, "an interruption record");
+    return find(interruption_windows(), name, where, "an interruption record", "interruptions");
   }
   [[nodiscard]] Run run(std::string_view name, std::string_view where = "run") const {
-    return find(runs(), name, where, "a run");
+    return find(runs(), name, where, "a run", "runs");
   }
   [[nodiscard]] Law law(std::string_view name, std::string_view where = "law") const {
-    return find(laws(), name, where, "a law");
+    return find(laws(), name, where, "a law", "laws");
   }
 
   // The price of an accelerator that has a typical value: a quotation before an estimate, then the latest.
@@ -127,7 +127,7 @@ class Catalog {
 
   template <class Record>
   [[nodiscard]] static Record find(std::vector<Record> records, std::string_view wanted, std::string_view where,
-                                   const char* what) {
+                                   const char* what, const char* list) {
     const std::string name = lower_case(wanted);
     for (Record& record : records) {
       if (record.name == name) return std::move(record);
@@ -137,16 +137,38 @@ class Catalog {
       return std::find(r.aliases.begin(), r.aliases.end(), name) != r.aliases.end();
     });
     if (found != records.rend()) return std::move(*found);
-    std::vector<std::string> names;
-    for (const Record& record : records) names.push_back(record.name);
-    throw unknown_name(wanted, where, what, names);
+    std::vector<Names> names;
+    for (const Record& record : records) names.push_back({record.name, record.aliases});
+    throw unknown_name(wanted, where, what, list, names);
   }
 
+  struct Names {
+    std::string name;
+    std::vector<std::string> aliases;
+  };
+
+  // A few entries are listed; of many the three nearest are named, whether by name or by alias.
   [[nodiscard]] static Error unknown_name(std::string_view wanted, std::string_view where, const char* what,
-                                          const std::vector<std::string>& names) {
+                                          const char* list, const std::vector<Names>& entries) {
+    std::vector<std::string> texts;
+    for (const Names& entry : entries) {
+      texts.push_back(entry.name);
+      texts.insert(texts.end(), entry.aliases.begin(), entry.aliases.end());
+    }
+    std::vector<std::string> shown;
+    const bool few = entries.size() <= 6;
+    for (const std::string& text : few ? texts : nearest_names(wanted, texts, texts.size())) {
+      const auto entry = std::find_if(entries.begin(), entries.end(), [&text](const Names& e) {
+        return e.name == text || std::find(e.aliases.begin(), e.aliases.end(), text) != e.aliases.end();
+      });
+      if (std::find(shown.begin(), shown.end(), entry->name) == shown.end()) shown.push_back(entry->name);
+      if (!few && shown.size() == 3) break;
+    }
+    std::string all;
+    for (const std::string& name : shown) all += (all.empty() ? (few ? " (one of: " : " (nearest: ") : ", ") + name;
     return Error(Failure::usage, "unknown_name", std::string(where),
-                 "must be " + std::string(what) + " of the catalog, got \"" + std::string(wanted) + "\"" +
-                     nearest_names_text(wanted, names));
+                 "must be " + std::string(what) + " of the catalog, got \"" + std::string(wanted) + "\"" + all +
+                     (all.empty() ? "" : ")") + ": see floplan catalog " + list);
   }
 
   std::vector<Text> added_;

@@ -36,6 +36,10 @@ enum class Precision { bf16, fp8, fp4 };
   return "bf16";
 }
 
+[[nodiscard]] constexpr double bytes_per_value(Precision p) {
+  return p == Precision::bf16 ? 2 : p == Precision::fp8 ? 1 : 0.5;
+}
+
 struct Accelerator {
   std::string name;
   std::vector<std::string> aliases;

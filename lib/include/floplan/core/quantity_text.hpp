@@ -7,13 +7,13 @@
 //   print(Parameters(405853388800), 3)      -> "406B"           rounded, for people (and "400 TFLOP/s", "3.09 h")
 //
 // Counts take k, M, B (or G), T and Ki, Mi, Gi, Ti; a lower-case m is never million. Bytes, rates, times, powers need
-// their unit: 80GB (1e9) and 80GiB (2^30) differ, 400Gb/s is bits, 6h30m and 54d are times, $2.10/h a price. Digits may
-// be grouped: 1_000_000. Decimal suffixes move the decimal point before the text becomes a double, so that
-// 6.738415616B is 6738415616 exactly. Refused, with the kind that was expected: another kind's unit, nan, inf, overflow,
-// a negative value, trailing characters.
+// their unit: 80GB (1e9) and 80GiB (2^30) differ, 400Gb/s is bits, 6h30m and 54d are times. Dollars need their currency,
+// $2.10/h or 2.10USD/h: a shell makes .10/h of an unquoted $2.10/h. Digits may be grouped: 1_000_000. Decimal suffixes
+// move the decimal point before the text becomes a double, so that 6.738415616B is 6738415616 exactly. Refused, with the
+// kind that was expected: another kind's unit, nan, inf, overflow, a negative value, trailing characters.
 //
-// Pitfall: a plain number is taken only where it has one meaning (counts, FLOP, shares, dollars), never for a time, bytes
-// or a rate.
+// Pitfall: a plain number is taken only where it has one meaning (counts, FLOP, shares), never for a time, bytes, a rate
+// or money.
 #pragma once
 
 #include <algorithm>
@@ -96,6 +96,14 @@ struct DecimalText {
   if (suffix == "m" && kind.units.size() > 4 && kind.units[3].suffix == "M") {
     return "a lower-case m is never million, write M";
   }
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::string other_case;
+  for (const Unit& u : kind.units) {
+    if (std::equal(u.suffix.begin(), u.suffix.end(), suffix.begin(), suffix.end(),
+                   [lower](char a, char b) { return lower(a) == lower(b); }))
+      other_case += (other_case.empty() ? "" : " or ") + std::string(u.suffix);
+  }
+  if (!other_case.empty()) return "\"" + std::string(suffix) + "\" is no unit of it, write " + other_case;
   const auto in = [suffix](std::span<const Unit> units) {
     return std::any_of(units.begin(), units.end(),
                        [suffix](const Unit& u) { return !u.suffix.empty() && u.suffix == suffix; });
@@ -119,7 +127,18 @@ struct DecimalText {
   skip_spaces();
   while (!rest.empty() && rest.back() == ' ') rest.remove_suffix(1);
   if (rest.empty()) throw refused(text, kind, where, "it is empty");
-  if (!kind.prefix.empty() && rest.starts_with(kind.prefix)) rest.remove_prefix(kind.prefix.size());
+  if (rest.find("..") != std::string_view::npos)
+    throw refused(text, kind, where, "one value is wanted here, not a range");
+  // Money is named before the number or after it: $2.10/h, USD 2.10/h, 2.10USD/h.
+  constexpr std::string_view currency = "USD";
+  const bool money = !kind.prefix.empty();
+  bool named = false;
+  for (const std::string_view mark : {kind.prefix, currency}) {
+    if (!money || named || !rest.starts_with(mark)) continue;
+    rest.remove_prefix(mark.size());
+    skip_spaces();
+    named = true;
+  }
   if (rest.empty()) throw refused(text, kind, where, "it is not a number");
   if (rest.front() == '-') throw refused(text, kind, where, "it must not be negative");
   if (rest.front() == '+') rest.remove_prefix(1);
@@ -141,9 +160,19 @@ struct DecimalText {
     skip_spaces();
     std::size_t end = 0;
     while (end < rest.size() && !(compound && end > 0 && (is_digit(rest[end]) || rest[end] == ' '))) ++end;
-    const std::string_view suffix = rest.substr(0, end);
+    std::string_view suffix = rest.substr(0, end);
     rest.remove_prefix(end);
     skip_spaces();
+    if (suffix.starts_with(',')) throw refused(text, kind, where, "write it without commas");
+    if (money && !named) {
+      const bool before_unit = suffix.starts_with(currency);
+      if (!before_unit && !suffix.ends_with(currency))
+        throw refused(text, kind, where,
+                      "it names no currency (a shell takes the $2 of an unquoted $2.10 for its own)");
+      (before_unit ? suffix.remove_prefix(currency.size()) : suffix.remove_suffix(currency.size()));
+      while (suffix.ends_with(' ')) suffix.remove_suffix(1);
+      named = true;
+    }
     const auto unit =
         std::find_if(kind.units.begin(), kind.units.end(), [suffix](const Unit& u) { return u.suffix == suffix; });
     const std::string decimal =
@@ -291,6 +320,12 @@ template <class Kind>
 template <class Kind>
 [[nodiscard]] std::string print(Quantity<Kind> q, int digits) {
   return detail::print_value(q.value, detail::TextOf<Kind>::text, digits);
+}
+// For people: exact where that is short, as what a user typed is; else rounded.
+template <class Kind>
+[[nodiscard]] std::string print_short(Quantity<Kind> q, int digits = 4) {
+  const bool is_short = !std::isfinite(q.value) || detail::digits_of(q.value, 0).digits.size() <= 6;
+  return is_short ? print(q) : print(q, digits);
 }
 // A plain number that is no quantity (events a day, a power usage effectiveness), under the same rules.
 [[nodiscard]] inline double parse_number(std::string_view text, std::string_view where = "parse") {

@@ -28,7 +28,7 @@ struct KindText {
   std::string_view name;     // "a number of tokens"
   std::string_view example;  // "15.6T"
   std::span<const Unit> units;
-  std::string_view prefix = "";  // "$"
+  std::string_view prefix = "";  // "$": of money, which must name its currency
 };
 
 inline constexpr double kibi = 1024.0;
@@ -167,11 +167,12 @@ struct TextOf<BytesPerSecondKind> {
 };
 template <>
 struct TextOf<DollarsKind> {
-  static constexpr KindText text{"an amount of US dollars", "$70M", dollar_units, "$"};
+  static constexpr KindText text{"an amount of US dollars", "'$70M' in single quotes or 70MUSD", dollar_units, "$"};
 };
 template <>
 struct TextOf<DollarsPerHourKind> {
-  static constexpr KindText text{"a price an accelerator-hour", "$2.10/h", dollar_rate_units, "$"};
+  static constexpr KindText text{"a price an accelerator-hour", "'$2.10/h' in single quotes or 2.10USD/h",
+                                 dollar_rate_units, "$"};
 };
 template <>
 struct TextOf<WattsKind> {

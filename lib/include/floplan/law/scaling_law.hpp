@@ -75,15 +75,18 @@ struct FitRange {
   return 0;
 }
 
-// " (N to 16B, D to 500B, C to 3e+21 FLOP)", of the upper ends that are known.
+// " (N 57.3M to 16.2B, D 819M to 318B, C 1.4e18 to 1.3e22)", of the ends that are known.
 [[nodiscard]] inline std::string range_text(const FitRange& range) {
   std::string out;
-  const auto add = [&out](const char* what, const std::string& end) {
-    out += (out.empty() ? " (" : ", ") + std::string(what) + " to " + end;
+  const auto add = [&out]<class Q>(const char* what, Q, std::optional<double> low, std::optional<double> high) {
+    if (!low && !high) return;
+    out += (out.empty() ? " (" : ", ") + std::string(what) + (low && !high ? " from" : "");
+    if (low) out += " " + print(Q(*low), 3);
+    if (high) out += " to " + print(Q(*high), 3);
   };
-  if (range.parameters_high) add("N", print(Parameters(*range.parameters_high), 3));
-  if (range.tokens_high) add("D", print(Tokens(*range.tokens_high), 3));
-  if (range.flop_high) add("C", print(Flop(*range.flop_high), 3));
+  add("N", Parameters(), range.parameters_low, range.parameters_high);
+  add("D", Tokens(), range.tokens_low, range.tokens_high);
+  add("C", Flop(), range.flop_low, range.flop_high);
   return out.empty() ? out : out + ")";
 }
 

@@ -6,7 +6,7 @@
 // distributions are draws over the uncertain inputs and the scatter of failures, the same bits at any thread count.
 //
 //   ideal          accelerator-hours without a single stop, = FLOP / achieved rate
-//   ettr           ideal / expected accelerator-hours, all stops counted (planned ones too)
+//   ettr           ideal / expected accelerator-hours, all stops counted (planned and unexplained ones too)
 //   sensitivity    expected wall-clock days with one input at its 10th and 90th percentile, the others at their median
 //
 // Pitfall: a distribution holds what its inputs say; stops that no failure rate explains are in it only if the request
@@ -37,8 +37,12 @@ struct StagePlan {
   AcceleratorHours ideal_hours;
   reliability::Conditions conditions;  // at the median inputs
   reliability::Completion completion;  // expected
-  AcceleratorHours expected_hours;     // with unexplained stops, as is expected_wall_clock
+  // With unexplained stops, which `completion` does not know.
+  AcceleratorHours expected_hours;
   Seconds expected_wall_clock;
+  double ettr = 0;           // ideal over expected
+  reliability::Waste waste;  // shares of the expected time
+  double unexplained = 0;    // share of the expected time
 };
 
 struct EnergyAccount {
@@ -75,9 +79,11 @@ struct Plan {
   Seconds expected_wall_clock;
   AcceleratorHours expected_hours;
   double ettr = 0;
-  reliability::Waste waste;  // shares of the expected accelerator-hours
-  double unexplained = 0;    // share of the expected accelerator-hours
-  double expected_interruptions = 0;
+  reliability::Waste waste;           // shares of the expected accelerator-hours
+  double unexplained = 0;             // share of the expected accelerator-hours
+  double expected_interruptions = 0;  // the two below together
+  double expected_failures = 0;
+  double expected_planned_stops = 0;
   Distribution wall_clock_days, accelerator_hours, interruptions;
   std::optional<Distribution> cost_usd;
   std::vector<EnergyAccount> energy;  // tdp, then node; empty when the request has no power

@@ -8,8 +8,9 @@
 //   achieved rate (log-normal), of the failures themselves, and of unexplained stops (exponential).
 //
 // Sources: Llama 3 (arXiv 2407.21783), Daly 2006, Kokolis et al. 2025. Cost: about 2 microseconds a draw and stage.
-// Errors: usage for values out of range; infeasible for a layout that does not divide, a rate above the dense peak, a
-// deadline that even a run without failures misses, a stage that would never end; no_answer where some draws never end.
+// Errors: usage for values out of range; infeasible for a layout that does not divide, weights that do not fit, a rate
+// above the dense peak, a deadline that no draw and no run without failures meets, a stage that would never end; no_answer
+// where some draws never end.
 // Pitfall: checkpoint intervals are chosen at the median inputs and kept in every draw, as a real run would.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "floplan/core/parallel_for.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/plan/plan.hpp"
+#include "floplan/plan/planner_cautions.hpp"
 #include "floplan/plan/planner_checks.hpp"
 #include "floplan/reliability/checkpoint_interval.hpp"
 #include "floplan/reliability/completion_draw.hpp"
@@ -203,6 +205,12 @@ struct Draw {
   out.completion = complete_stage(index, stage.name, out.ideal, out.conditions);
   out.expected_wall_clock = out.completion.wall_clock * (1 + r.reliability.unexplained_stops);
   out.expected_hours = accelerator_hours(stage.accelerators, out.expected_wall_clock);
+  const double explained = out.completion.wall_clock / out.expected_wall_clock;
+  const reliability::Waste& waste = out.completion.waste;
+  out.ettr = out.completion.ettr * explained;
+  out.waste = {waste.checkpoint * explained, waste.lost_work * explained, waste.restart * explained,
+               waste.maintenance * explained};
+  out.unexplained = 1 - explained;
   return out;
 }
 
@@ -242,23 +250,23 @@ inline void add_energy(Plan& plan) {
     plan.ideal_hours += done.ideal_hours;
     plan.expected_wall_clock += done.expected_wall_clock;
     plan.expected_hours += done.expected_hours;
-    plan.expected_interruptions += done.completion.failures + done.completion.planned_stops;
+    plan.expected_failures += done.completion.failures;
+    plan.expected_planned_stops += done.completion.planned_stops;
     useful_hours += done.ideal_hours.value;
     if (done.expected_hours > plan.stages[plan.main_stage].expected_hours) plan.main_stage = plan.stages.size() - 1;
   }
+  plan.expected_interruptions = plan.expected_failures + plan.expected_planned_stops;
   plan.training_flop_six = training_flop(plan.parameters, plan.tokens);
   plan.ettr = useful_hours / plan.expected_hours.value;
   for (const StagePlan& stage : plan.stages) {
-    const double share =
-        accelerator_hours(stage.request.accelerators, stage.completion.wall_clock) / plan.expected_hours;
-    plan.waste.checkpoint += share * stage.completion.waste.checkpoint;
-    plan.waste.lost_work += share * stage.completion.waste.lost_work;
-    plan.waste.restart += share * stage.completion.waste.restart;
-    plan.waste.maintenance += share * stage.completion.waste.maintenance;
+    const double share = stage.expected_hours / plan.expected_hours;
+    plan.waste.checkpoint += share * stage.waste.checkpoint;
+    plan.waste.lost_work += share * stage.waste.lost_work;
+    plan.waste.restart += share * stage.waste.restart;
+    plan.waste.maintenance += share * stage.waste.maintenance;
   }
   plan.unexplained = r.reliability.unexplained_stops / (1 + r.reliability.unexplained_stops);
   detail::add_energy(plan);
-  if (r.deadline) require_deadline_possible(plan);
   if (r.law) {
     const Parameters n = counted_parameters(r, plan.parameters);
     plan.loss = law::predict(r.law->form, n, plan.tokens).total();
@@ -294,6 +302,7 @@ inline void add_energy(Plan& plan) {
   if (r.deadline) {
     const auto in_time = std::count_if(draws.begin(), draws.end(),
                                        [&](const detail::Draw& d) { return d.days <= in_days(*r.deadline); });
+    if (in_time == 0) require_deadline_possible(plan);
     plan.deadline = Deadline{*r.deadline, static_cast<double>(in_time) / static_cast<double>(draws.size())};
   }
   plan.sensitivity = detail::sensitivities(plan);

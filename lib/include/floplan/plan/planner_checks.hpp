@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a request must satisfy before it is planned, and what an expert would remark on the plan afterwards.
+// What a request must satisfy before it is planned.
 //
 // Refused as a wrong value (usage, exit 2; from a file data, exit 4): one that is missing, not finite, or out of range. The
 // ranges are wide, and narrow enough that nothing computed from them overflows. Refused as infeasible (exit 3), with the
-// limit and by how much it is missed: a layout whose TP x CP x PP x DP is not the accelerator count, a batch that the data
-// ranks do not divide, an achieved rate above the dense peak, a deadline before the failure-free end.
+// limit and by how much it is missed: weights that all accelerators together cannot hold, a layout whose TP x CP x PP x DP
+// is not the accelerator count, whose TP does not divide the heads or whose PP exceeds the layers, a batch that the data
+// ranks do not divide, an achieved rate above the dense peak, a deadline that no draw and no failure-free run meets.
 //
 // An error's place is the field's path, "plan: stage[2].count"; who read the request from elsewhere passes a PlaceOf that
 // knows the option or the file's line instead (request_file.hpp does).
 //
-// Remarked: extrapolation of the law, a rounded law, a sparse peak, an unverified record, a rate of failures carried over
-// to another accelerator or to a much larger cluster, first-order breakdown, stops left out of the model.
-//
-// Pitfall: a remark never changes a number; a plan with remarks is still computed.
+// Pitfall: weights that fit are a bound and no proof: optimizer state and activations take many times their room.
 #pragma once
 
 #include <cmath>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/plan/plan.hpp"
@@ -65,9 +62,11 @@ class Rules {
   void range(const Uncertain<Q>& u, double high, const std::string& path, const std::string& what) const {
     between(u.central, 0, high, path, what);
     if (!u.low && !u.high) return;
-    require(u.low && u.high && u.low->value > 0 && *u.low <= *u.high && u.high->value <= high, {path},
-            what + ": a range needs 0 < low <= high <= " + print(Q(high), 6) + ", got " +
-                (u.low ? print(*u.low) : "none") + " and " + (u.high ? print(*u.high) : "none"));
+    const bool ordered = u.low && u.high && u.low->value > 0 && *u.low <= u.central && u.central <= *u.high;
+    require(ordered && u.high->value <= high, {path},
+            what + ": a range needs 0 < low <= median <= high <= " + print(Q(high), 6) + ", got " +
+                (u.low ? print(*u.low) : "none") + ", " + print(u.central) + " and " +
+                (u.high ? print(*u.high) : "none"));
     require(
         u.high->value <= 1e6 * u.low->value, {path},
         what + ": the ends of a range must be within a factor of 1e6, got " + print(*u.low) + " and " + print(*u.high));
@@ -86,7 +85,8 @@ class Rules {
 
 }  // namespace detail
 
-inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak, const detail::Rules& rules) {
+inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak, Parameters parameters,
+                        const detail::Rules& rules) {
   const Stage& stage = r.stages[index];
   const std::string path = "stage[" + std::to_string(index + 1) + "].";
   const std::string of = r.stages.size() > 1 && !stage.name.empty() ? " of stage \"" + stage.name + "\"" : "";
@@ -101,11 +101,26 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
     rules.require(stage.mfu->value >= 1e-9 && std::isfinite(stage.mfu->value), {rate},
                   "the MFU" + of + " must be from 1e-9 to 1, got " + print(*stage.mfu));
   const double mfu = stage.mfu ? stage.mfu->value : *stage.achieved / peak;
-  rules.require_feasible(mfu <= 1, "above_peak", {rate, "peak", "precision", "accelerator"},
-                         "the achieved rate" + of + " must not exceed the dense " + to_text(r.precision) + " peak of " +
-                             print(peak, 4) + ", got " + print(stage.achieved ? *stage.achieved : peak * mfu, 4) +
-                             ", " + print_number(mfu, 3) + " times it");
+  rules.require_feasible(
+      mfu <= 1, "above_peak", {rate, "peak", "precision", "accelerator"},
+      "the achieved rate" + of + " must not exceed the dense " + to_text(r.precision) + " peak of " + print(peak, 4) +
+          ", got " + print(stage.achieved ? *stage.achieved : peak * mfu, 4) + ", " + print_number(mfu, 3) +
+          " times it" +
+          (stage.mfu && mfu >= 2 && mfu <= 100 ? ": a share of the peak is written " + print_number(mfu, 4) + "%"
+                                               : ""));
+  if (r.accelerator.memory) {
+    const Bytes held = *r.accelerator.memory * stage.accelerators.value;
+    const Bytes weights(parameters.value * catalog::bytes_per_value(r.precision));
+    rules.require_feasible(
+        weights <= held, "weights_do_not_fit", {path + "count", "parameters", "model", "accelerator", "precision"},
+        "the weights alone must fit in the memory of all accelerators" + of + ", " + print(held, 3) + " on " +
+            print(stage.accelerators) + " of " + r.accelerator.name + ", got " + print(weights, 3) + " of " +
+            to_text(r.precision) + " weights, " + print_number(weights / held, 3) + " times it");
+  }
   if (stage.global_batch) rules.whole(*stage.global_batch, path + "global_batch", "the global batch" + of);
+  rules.require(stage.tokens >= stage.sequence_length, {path + "tokens", path + "sequence_length"},
+                "the tokens" + of + " must be at least one sequence, " + print(stage.sequence_length) +
+                    " tokens, got " + print_short(stage.tokens));
   if (!stage.layout) return;
   const Layout& l = *stage.layout;
   rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, {path + "layout"},
@@ -115,6 +130,15 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
       "TP x CP x PP x DP" + of + " must be the accelerator count, got " + std::to_string(l.tensor) + " x " +
           std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " + std::to_string(l.data) + " = " +
           print(l.accelerators()) + " for " + print(stage.accelerators));
+  if (r.shape) {
+    rules.require_feasible(r.shape->heads % l.tensor == 0, "layout_does_not_divide", {path + "layout", "model"},
+                           "TP" + of + " must divide the attention heads, got " + std::to_string(l.tensor) + " for " +
+                               std::to_string(r.shape->heads) + " heads");
+    rules.require_feasible(l.pipeline <= r.shape->layers, "layout_does_not_divide", {path + "layout", "model"},
+                           "PP" + of + " must not exceed the layers, got " + std::to_string(l.pipeline) + " for " +
+                               std::to_string(r.shape->layers) + " layers, " +
+                               std::to_string(l.pipeline - r.shape->layers) + " too many");
+  }
   if (stage.global_batch) {
     rules.require_feasible(std::fmod(stage.global_batch->value, static_cast<double>(l.data)) == 0,
                            "batch_does_not_divide", {path + "global_batch", path + "layout"},
@@ -128,18 +152,24 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
   constexpr double century = 36500 * seconds_per_day;
   rules.require(r.shape || r.parameters, {""}, "needs a model or a number of parameters");
   if (!r.shape) rules.between(*r.parameters, 1, 1e24, "parameters", "the number of parameters");
+  const Parameters parameters = r.shape ? architecture::parameter_count(*r.shape).total : *r.parameters;
   rules.require(r.peak || r.accelerator.dense_peak(r.precision), {"precision", "accelerator"},
                 "the catalog has no dense " + to_text(r.precision) + " peak for " + r.accelerator.name +
                     ": needs another precision, or a peak");
   const FlopPerSecond peak = r.peak ? *r.peak : *r.accelerator.dense_peak(r.precision);
   rules.between(peak, 1, 1e21, "peak", "the peak");
   rules.require(!r.stages.empty(), {""}, "needs at least one stage");
-  for (std::size_t i = 0; i < r.stages.size(); ++i) check_stage(r, i, peak, rules);
+  for (std::size_t i = 0; i < r.stages.size(); ++i) check_stage(r, i, peak, parameters, rules);
   rules.require(!r.law || r.shape || r.law->parameter_convention != law::ParameterConvention::non_embedding,
                 {"law", "parameters"},
                 "the law counts non-embedding parameters: needs a model, not a bare number of parameters",
                 "parameter_convention");
-  rules.between(r.achieved_spread, 0, 2, "achieved_spread", "the spread of the achieved rate");
+  const double spread = r.achieved_spread.value;
+  rules.require(spread >= 0 && spread <= 2, {"achieved_spread"},
+                "the spread of the achieved rate must be from 0 to 2, got " + print(r.achieved_spread) +
+                    (spread > 2 && spread <= 100
+                         ? ": " + print_number(spread, 4) + " in a hundred is written " + print_number(spread, 4) + "%"
+                         : ""));
   const reliability::InterruptionRate& rate = r.reliability.rate;
   rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, {"reliability"},
                 "the rate of interruptions must be positive and at most 1e6 an accelerator-hour, got " +
@@ -171,75 +201,21 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
                 "draws must be from 100 to 10M, got " + std::to_string(r.draws));
 }
 
+// To be called when none of the draws meets the deadline: some may where the achieved rate spreads.
 inline void require_deadline_possible(const Plan& plan) {
   const Seconds limit = *plan.request.deadline;
   if (plan.ideal <= limit) return;
   throw Error(Failure::infeasible, "deadline_impossible", "plan: deadline",
               "the deadline must leave time for the work: " + print_number(in_days(plan.ideal), 4) +
-                  " days without a single stop, got " + print_number(in_days(limit), 4) + " days, " +
-                  print_number(in_days(plan.ideal - limit), 3) + " too few");
+                  " days without a single stop at the rate that is given, got " + print_number(in_days(limit), 4) +
+                  " days, " + print_number(in_days(plan.ideal - limit), 3) + " too few, and none of " +
+                  std::to_string(plan.draws) + " draws is that fast");
 }
 
 // The parameter count that the request's law was fitted with.
 [[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
   if (r.law->parameter_convention != law::ParameterConvention::non_embedding) return total;
   return architecture::parameter_count(r.shape.value()).non_embedding;  // check() has seen to it that there is one
-}
-
-[[nodiscard]] inline std::vector<Warning> cautions(const Plan& plan) {
-  const Request& r = plan.request;
-  std::vector<Warning> out = r.assumptions;
-  if (plan.extrapolation_decades > 0.01) {
-    out.push_back({"extrapolation", "the loss extrapolates " + r.law->name + " by " +
-                                        print_number(plan.extrapolation_decades, 2) +
-                                        " powers of ten beyond what it was fitted on" + law::range_text(r.law->range)});
-  }
-  if (r.law && r.law->rounded)
-    out.push_back({"rounded_law", r.law->name + " has rounded coefficients: " + r.law->provenance.note});
-  if (!r.shape) {
-    out.push_back(
-        {"attention_not_counted",
-         "only a parameter count is known, so FLOP are 6N and attention is left out; name a model to count it"});
-  }
-  const auto unverified = [&out](const char* code, const std::string& name, const Provenance& from) {
-    if (!from.verified)
-      out.push_back({code, name + "'s figures rest on " + (from.source.empty() ? "no named source" : from.source) +
-                               " and are not verified"});
-  };
-  if (r.law) unverified("unverified_law", r.law->name, r.law->provenance);
-  unverified("unverified_accelerator", r.accelerator.name, r.accelerator.provenance);
-  const auto dense = r.accelerator.dense_peak(r.precision);
-  if (r.peak && dense && std::abs(*r.peak / *dense - 2) < 0.02) {
-    out.push_back({"sparse_peak", print(*r.peak, 4) + " is " + r.accelerator.name +
-                                      "'s peak with 2:4 sparsity; the dense " + to_text(r.precision) + " peak is " +
-                                      print(*dense, 4) + ", and MFU against it would be twice as high"});
-  }
-  const auto gemm = r.accelerator.bf16_gemm_measured;
-  for (const StagePlan& stage : plan.stages) {
-    if (gemm && r.precision == catalog::Precision::bf16 && stage.achieved > *gemm) {
-      out.push_back({"above_gemm_ceiling", "stage \"" + stage.request.name + "\" achieves " + print(stage.achieved, 3) +
-                                               ", above the best matrix product measured on " + r.accelerator.name +
-                                               ", " + print(*gemm, 3)});
-    }
-  }
-  const StagePlan& main = plan.main();
-  for (const Warning& w : reliability::cautions(main.conditions)) out.push_back(w);
-  if (r.reliability.observed_on && main.request.accelerators.value > 1.5 * r.reliability.observed_on->value) {
-    out.push_back({"rate_extrapolated", "the failure rate was counted on " + print(*r.reliability.observed_on) +
-                                            " accelerators and is carried to " + print(main.request.accelerators) +
-                                            " in proportion"});
-  }
-  if (r.reliability.unexplained_stops == 0) {
-    out.push_back({"unexplained_stops",
-                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took 0.95 to "
-                   "1.43 times a failure "
-                   "model's hours, practised teams 0.97 to 1.10: give reliability.unexplained_stops, such as 0.05 or "
-                   "0.18, to put them in"});
-  }
-  if (!plan.complete)
-    out.push_back({"interrupted", "the draws were interrupted: the distributions rest on " +
-                                      std::to_string(plan.draws) + " of " + std::to_string(r.draws)});
-  return out;
 }
 
 }  // namespace floplan::plan

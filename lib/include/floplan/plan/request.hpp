@@ -27,10 +27,25 @@
 #include "floplan/catalog/records.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
+#include "floplan/core/quantity_text.hpp"
 #include "floplan/law/scaling_law.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 
 namespace floplan::plan {
+
+// What is planned with where a request does not say; request_reader.hpp names each that it fills in.
+namespace defaults {
+inline constexpr Fraction achieved_spread{0.03};
+inline constexpr Tokens sequence_length{8192};
+inline constexpr Seconds restart_low{300}, restart_high{600};
+inline constexpr Seconds stall{30};
+// An 8 x H100 node measured 76% of its rating under training, 0.97 kW a 700 W accelerator (arXiv 2506.14551).
+inline constexpr double node_power_factor = 970.0 / 700.0;
+inline constexpr double pue = 1.2;
+inline constexpr KilogramsPerKwh grid{0.385};  // the US average, as LLaMA's card used it (arXiv 2302.13971)
+inline constexpr std::size_t draws = 10000;
+inline constexpr std::uint64_t seed = 1;
+}  // namespace defaults
 
 inline constexpr double normal_p90 = 1.2815515655446004;
 
@@ -41,8 +56,10 @@ struct Uncertain {
 
   Uncertain() = default;
   Uncertain(Q exact) : central(exact) {}  // NOLINT(google-explicit-constructor): an exact value is an Uncertain
-  [[nodiscard]] static Uncertain range(Q low, Q high) {
-    Uncertain out(Q(std::sqrt(low.value * high.value)));
+  [[nodiscard]] static Uncertain range(Q low, Q high) { return range(low, Q(std::sqrt(low.value * high.value)), high); }
+  // Where the median is known too, each side is the half of a log-normal of its own width.
+  [[nodiscard]] static Uncertain range(Q low, Q median, Q high) {
+    Uncertain out(median);
     out.low = low;
     out.high = high;
     return out;
@@ -50,9 +67,17 @@ struct Uncertain {
   [[nodiscard]] bool spreads() const { return low && high && *low < *high; }
   // z: standard normal; 0 is the median.
   [[nodiscard]] Q at(double z) const {
-    return spreads() ? Q(central.value * std::exp(z * std::log(*high / *low) / (2 * normal_p90))) : central;
+    if (!spreads()) return central;
+    return Q(central.value * std::pow((z < 0 ? *low : *high) / central, std::abs(z) / normal_p90));
   }
 };
+
+// "$2/h to $3/h (80%), median $2.45/h", or the one value.
+template <class Q>
+[[nodiscard]] std::string range_text(const Uncertain<Q>& u) {
+  const std::string median = print_short(u.central, 3);
+  return u.spreads() ? print_short(*u.low, 3) + " to " + print_short(*u.high, 3) + " (80%), median " + median : median;
+}
 
 struct Layout {
   std::int64_t tensor = 1;    // TP
@@ -71,10 +96,10 @@ struct Stage {
   std::string name{};
   Tokens tokens{};
   Count accelerators{};
-  Tokens sequence_length{8192};             // an average where it changes within the stage
-  std::optional<Count> global_batch{};      // sequences a step
-  std::optional<FlopPerSecond> achieved{};  // steady rate of one accelerator; or else
-  std::optional<Fraction> mfu{};            // the same as a share of the dense peak
+  Tokens sequence_length = defaults::sequence_length;  // an average where it changes within the stage
+  std::optional<Count> global_batch{};                 // sequences a step
+  std::optional<FlopPerSecond> achieved{};             // steady rate of one accelerator; or else
+  std::optional<Fraction> mfu{};                       // the same as a share of the dense peak
   std::optional<Layout> layout{};
 };
 
@@ -108,8 +133,8 @@ enum class EnergyBasis { tdp, node };
 struct Power {
   Watts accelerator;                      // rated power of one accelerator
   Watts node;                             // of its share of a node, measured under training
-  double pue = 1.1;                       // power usage effectiveness of the building
-  KilogramsPerKwh grid{0.383};            // CO2e of the electricity
+  double pue = defaults::pue;             // power usage effectiveness of the building
+  KilogramsPerKwh grid = defaults::grid;  // CO2e of the electricity
   EnergyBasis basis = EnergyBasis::node;  // which of the two the headline takes
 };
 
@@ -124,14 +149,15 @@ struct Request {
   catalog::Precision precision = catalog::Precision::bf16;
   std::optional<FlopPerSecond> peak;  // instead of the accelerator's dense peak
   std::vector<Stage> stages;
-  Fraction achieved_spread{0.03};  // standard deviation of ln(rate achieved / rate given), common to all stages
+  // Standard deviation of ln(rate achieved / rate given), common to all stages.
+  Fraction achieved_spread = defaults::achieved_spread;
   Reliability reliability;
   Checkpoint checkpoint;
   std::optional<Price> price;
   std::optional<Power> power;  // absent: no energy in the plan
   std::optional<Seconds> deadline;
-  std::size_t draws = 10000;
-  std::uint64_t seed = 1;
+  std::size_t draws = defaults::draws;
+  std::uint64_t seed = defaults::seed;
   unsigned threads = 0;              // 0: all cores; results do not depend on it
   std::vector<Warning> assumptions;  // what was filled in because the request did not say
 };

@@ -32,32 +32,13 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/names.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/field_names.hpp"
+#include "floplan/plan/field_value.hpp"
 #include "floplan/plan/request.hpp"
 
 namespace floplan::plan {
 
 class Document;
-
-// One value as text, with what an error about it should say.
-struct Value {
-  std::string text;
-  std::string where;
-  Failure failure = Failure::data;
-
-  [[nodiscard]] Error refuse(const std::string& rule) const { return Error(failure, "bad_value", where, rule); }
-  // Calls read(text, where) and turns its usage error into one of this value's kind, at this value's place.
-  template <class Read>
-  [[nodiscard]] auto as(Read read) const {
-    try {
-      return read(std::string_view(text), std::string_view(where));
-    } catch (const Error& error) {
-      if (error.failure() != Failure::usage) throw;
-      const std::string what = error.what();
-      const std::string prefix = error.where() + ": ";
-      throw Error(failure, error.code(), where, what.starts_with(prefix) ? what.substr(prefix.size()) : what);
-    }
-  }
-};
 
 // A table of the document. Absent tables read as empty.
 class Section {
@@ -69,6 +50,8 @@ class Section {
   [[nodiscard]] bool present() const { return table_ != nullptr; }
   // That a field is missing, at this table's place; or that another one is its name mistyped, at that one's.
   [[nodiscard]] Error missing(std::string_view key, const std::string& what) const;
+  // Where a key stands, without asking for it: what nobody asks for is refused in the end.
+  [[nodiscard]] std::optional<Place> place_of(std::string_view key) const;
 
   [[nodiscard]] std::optional<Value> value(std::string_view key) const;
   [[nodiscard]] std::vector<Value> values(std::string_view key) const;  // of an array, or the one value
@@ -98,6 +81,8 @@ class Section {
     if (ends.size() == 1) {
       if (const auto dots = ends[0].text.find(".."); dots != std::string::npos) {
         Value high = ends[0];
+        if (high.text.find("..", dots + 2) != std::string::npos)
+          throw high.refuse("a range has two ends, low..high, got \"" + high.text + "\"");
         high.text = high.text.substr(dots + 2);
         ends[0].text = ends[0].text.substr(0, dots);
         ends.push_back(std::move(high));
@@ -140,6 +125,7 @@ class Document {
   [[nodiscard]] Section root() { return {*this, table_.get(), ""}; }
 
   void refuse_unknown_keys() const { refuse_unknown_in(*table_, ""); }
+  [[nodiscard]] const AskedFields& asked() const { return asked_; }
 
   // Where a field was set (itself, or one below it), or else where the nearest table around it begins.
   [[nodiscard]] Place place(std::string_view path) const {
@@ -218,6 +204,8 @@ class Document {
       if (const toml::node* old = table.get(key); old != nullptr && (old->is_table() || old->is_array_of_tables())) {
         throw bad("\"" + full + "\" holds fields of its own: name one of them");
       }
+      if (const auto before = overridden_.find(full); before != overridden_.end())
+        throw bad("sets " + full + ", which " + before->second + " sets too: give it once");
       overridden_[full] = origin;
       table.insert_or_assign(key, std::move(value));
       return;
@@ -260,13 +248,12 @@ class Document {
     }
   }
 
-  [[nodiscard]] Error unknown_key(const std::string& path, const toml::key& key,
-                                  const std::vector<std::string>& names) const {
+  [[nodiscard]] Error unknown_key(const std::string& path, const toml::key& key, const std::string& meant) const {
     const std::string full = child(path, key.str());
     const std::string* origin = override_of(full);
     const bool in_file = origin == nullptr || (key.source().begin.line > 0 && !overridden_.contains(full));
     return {in_file ? Failure::data : Failure::usage, "unknown_key", in_file ? position(key.source()) : *origin,
-            "must be a field of a plan, got \"" + full + "\"" + nearest_names_text(key.str(), names)};
+            "must be a field of a plan, got \"" + full + "\"" + meant};
   }
 
   void refuse_unknown_in(const toml::table& table, const std::string& path) const {
@@ -274,11 +261,7 @@ class Document {
     for (const auto& [key, node] : table) {
       const std::string full = child(path, key.str());
       const bool known = asked != asked_.end() && asked->second.contains(std::string(key.str()));
-      if (!known) {
-        std::vector<std::string> names;
-        if (asked != asked_.end()) names.assign(asked->second.begin(), asked->second.end());
-        throw unknown_key(path, key, names);
-      }
+      if (!known) throw unknown_key(path, key, meant_field(path, key.str(), asked_));
       if (const toml::table* inner = node.as_table()) refuse_unknown_in(*inner, full);
       if (const toml::array* array = node.as_array()) {
         for (std::size_t i = 0; i < array->size(); ++i) {
@@ -291,23 +274,32 @@ class Document {
 
   std::string place_;
   std::shared_ptr<toml::table> table_;
-  std::map<std::string, std::string> overridden_;       // path -> option
-  std::map<std::string, std::set<std::string>> asked_;  // section path -> keys that a reader asked for
+  std::map<std::string, std::string> overridden_;  // path -> option
+  AskedFields asked_;
 };
 
 inline Error Section::missing(std::string_view wanted, const std::string& what) const {
   if (table_ != nullptr) {
     for (const auto& [key, node] : *table_) {
       const bool asked = document_->asked_[path_].contains(std::string(key.str()));
+      if (!asked && !field_of_option(key.str()).empty())
+        return document_->unknown_key(path_, key, meant_field(path_, key.str(), document_->asked_));
       if (!asked && edit_distance(lower_case(key.str()), wanted) <= 1 + wanted.size() / 5)
-        return document_->unknown_key(path_, key, {std::string(wanted)});
+        return document_->unknown_key(path_, key, " (nearest: " + std::string(wanted) + ")");
     }
   }
   const std::string rule = "needs " + what;
-  if (document_->place_.empty()) return {Failure::usage, "missing_field", "command line", rule};
+  // Without a file, options give everything, and those of what cannot be missing are named as the fields are.
+  if (document_->place_.empty())
+    return {Failure::usage, "missing_field", "--" + std::string(wanted == "stage" ? "count" : wanted), rule};
   const bool placed = table_ != nullptr && table_->source().begin.line > 0;
   const std::string place = placed ? document_->position(table_->source()) : document_->place_ + ":1:1";
   return {Failure::data, "missing_field", path_.empty() ? place : place + " (" + path_ + ")", rule};
+}
+
+inline std::optional<Place> Section::place_of(std::string_view key) const {
+  if (table_ == nullptr || table_->get(key) == nullptr) return std::nullopt;
+  return document_->place(Document::child(path_, key));
 }
 
 inline std::vector<Value> Section::values(std::string_view key) const {

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
@@ -77,6 +78,21 @@ inline void require_not_negative(double value, const char* function, const char*
   detail::require_positive(accelerators_per_node.value, "rate_from_mtbf", "accelerators a node",
                            print(accelerators_per_node));
   return {1 / (in_hours(mtbf) * accelerators.value), accelerators_per_node, std::nullopt};
+}
+
+// What an expert would remark on a rate that was counted on a job of another size.
+[[nodiscard]] inline std::vector<Warning> scale_cautions(Count observed_on, Count accelerators) {
+  if (accelerators.value > 1.5 * observed_on.value) {
+    return {{"rate_extrapolated", "the failure rate was counted on " + print_short(observed_on) +
+                                      " accelerators and is carried to " + print_short(accelerators) +
+                                      " in proportion"}};
+  }
+  if (accelerators.value < 0.25 * observed_on.value) {
+    return {{"rate_at_small_scale", "a rate counted on " + print_short(observed_on) +
+                                        " accelerators is optimistic for " + print_short(accelerators) +
+                                        ": small jobs fail mostly by their own software"}};
+  }
+  return {};
 }
 
 }  // namespace floplan::reliability

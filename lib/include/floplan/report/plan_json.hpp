@@ -4,7 +4,8 @@
 //
 // Units are in the keys; waste is shares of the expected accelerator-hours and, with ettr (and unexplained), sums to 1.
 // wall_clock_days, accelerator_hours, interruptions and cost_usd are distributions; expected_* beside them are the exact
-// means at the median inputs. energy_mwh and co2e_tonnes are those of energy_basis; `energy` holds both bases.
+// means at the median inputs; interruptions count planned stops too. A stage's ettr and waste are, as the plan's, those of
+// its expected time with unexplained stops; ettr_first_order and ettr_without_unexplained_stops leave these out. energy_mwh and co2e_tonnes are those of energy_basis; `energy` holds both bases.
 //
 // loss_estimate and loss_new_run (the curve, and one run with its noise) are null where the law has no known uncertainty.
 //
@@ -61,9 +62,11 @@ template <class Q>
           {"checkpoint_interval_s", s.conditions.interval.value},
           {"failures", s.completion.failures},
           {"planned_stops", s.completion.planned_stops},
-          {"ettr", s.completion.ettr},
+          {"ettr", s.ettr},
+          {"ettr_without_unexplained_stops", s.completion.ettr},
           {"ettr_first_order", s.completion.ettr_first_order},
-          {"waste", to_json(s.completion.waste)}};
+          {"waste", to_json(s.waste)},
+          {"unexplained", s.unexplained}};
 }
 
 [[nodiscard]] inline std::string to_text(plan::EnergyBasis basis) {
@@ -166,6 +169,8 @@ template <class Q>
           {"expected_wall_clock_days", in_days(p.expected_wall_clock)},
           {"expected_accelerator_hours", p.expected_hours.value},
           {"expected_interruptions", p.expected_interruptions},
+          {"expected_failures", p.expected_failures},
+          {"expected_planned_stops", p.expected_planned_stops},
           {"mtbf_hours", in_hours(main.conditions.mtbf)},
           {"interruptions_per_day", p.request.reliability.rate.per_day(main.request.accelerators)},
           {"accelerator_hours_per_interruption", p.request.reliability.rate.hours_between_events().value},

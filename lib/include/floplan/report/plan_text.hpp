@@ -4,14 +4,18 @@
 //
 //   plan_text(plan)      headline, waste, stages, sensitivity, as aligned tables with units
 //   explain_text(plan)   every formula with its numbers in place, for the main stage and the totals
-//   stage_table(plan)    the tidy table that --csv prints: one row a stage
+//   stage_table(plan)    the tidy table that --csv prints: one row a stage, and a last one for the whole run
 //
 // Numbers are rounded to what a reader can use; --json and --csv carry every digit.
 // Pitfall: an 80% interval here is p10 to p90 of the draws; expected values at the median inputs differ a little from p50.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/plan/loss_prediction.hpp"
@@ -38,16 +42,49 @@ namespace detail {
 
 [[nodiscard]] inline std::string basis_text(const plan::EnergyAccount& e, const plan::Power& power) {
   return e.basis == plan::EnergyBasis::tdp
-             ? "accelerators alone, " + print(power.accelerator) + " each, as model cards count"
-             : "node power " + print(power.node) + " an accelerator x PUE " + print_number(power.pue, 4);
+             ? "accelerators alone, " + print_short(power.accelerator) + " each, as model cards count"
+             : "node power " + print_short(power.node) + " an accelerator x PUE " + print_number(power.pue, 4);
+}
+
+// A share of draws: all or none of n says no more than that the probability is beyond 1/n of it.
+[[nodiscard]] inline std::string probability_text(double share, std::size_t draws) {
+  const double one = 1 / static_cast<double>(draws);
+  if (share <= 0) return "under " + print_number(one, 3);
+  if (share >= 1) return "over " + print_number(1 - one, 9);
+  return print_number(share, 3);
 }
 
 }  // namespace detail
 
 [[nodiscard]] inline Table stage_table(const plan::Plan& p) {
-  Table t({"stage", "tokens", "accelerators", "sequence length", "TFLOP/s each", "MFU", "step (s)", "ideal days",
-           "days", "ideal accelerator-hours", "accelerator-hours", "MTBF (h)", "checkpoint every (s)", "failures",
-           "planned stops", "ETTR"});
+  Table t({"stage",
+           "tokens",
+           "accelerators",
+           "sequence length",
+           "TFLOP/s each",
+           "MFU",
+           "step (s)",
+           "ideal days",
+           "days",
+           "ideal accelerator-hours",
+           "accelerator-hours",
+           "MTBF (h)",
+           "checkpoint every (s)",
+           "failures",
+           "planned stops",
+           "ETTR",
+           "days p10",
+           "days p50",
+           "days p90",
+           "accelerator-hours p10",
+           "accelerator-hours p50",
+           "accelerator-hours p90",
+           "interruptions p10",
+           "interruptions p50",
+           "interruptions p90",
+           "cost (USD) p10",
+           "cost (USD) p50",
+           "cost (USD) p90"});
   for (const plan::StagePlan& s : p.stages) {
     t.add({s.request.name,
            {s.request.tokens.value, 4},
@@ -64,8 +101,31 @@ namespace detail {
            {s.conditions.interval.value, 4},
            {s.completion.failures, 4},
            {s.completion.planned_stops, 4},
-           {s.completion.ettr, 4}});
+           {s.ettr, 4}});
   }
+  // What the whole run has not, as one count of accelerators, stays blank; so do the draws on the rows above.
+  std::vector<Cell> whole{"whole run",
+                          {p.tokens.value, 4},
+                          Cell(),
+                          Cell(),
+                          Cell(),
+                          Cell(),
+                          Cell(),
+                          {in_days(p.ideal), 4},
+                          {in_days(p.expected_wall_clock), 4},
+                          {p.ideal_hours.value, 4},
+                          {p.expected_hours.value, 4},
+                          Cell(),
+                          Cell(),
+                          {p.expected_failures, 4},
+                          {p.expected_planned_stops, 4},
+                          {p.ettr, 4}};
+  for (const auto& d : {std::optional(p.wall_clock_days), std::optional(p.accelerator_hours),
+                        std::optional(p.interruptions), p.cost_usd}) {
+    for (const auto quantile : {&Distribution::p10, &Distribution::p50, &Distribution::p90})
+      whole.push_back(d ? Cell((*d).*quantile, 4) : Cell());
+  }
+  t.add(std::move(whole));
   return t;
 }
 
@@ -95,14 +155,14 @@ namespace detail {
     add("cost (USD)", *p.cost_usd, 3,
         r.price->accelerator_hour.spreads() ? Cell()
                                             : Cell(cost(p.ideal_hours, r.price->accelerator_hour.central).value, 3));
-  add("interruptions", p.interruptions, 3, {0.0, 1});
+  add("interruptions, planned ones too", p.interruptions, 3, {0.0, 1});
   out += answer.text() + "\n";
 
   if (p.deadline) {
     out += "finished within " + print(p.deadline->limit, 3) + " with probability " +
-           print_number(p.deadline->probability, 3) + "\n";
+           detail::probability_text(p.deadline->probability, p.draws) + "\n";
   }
-  out += "interrupted every " + print(main.conditions.mtbf, 3) + " on " + print(main.request.accelerators) +
+  out += "a failure every " + print(main.conditions.mtbf, 3) + " on " + print_short(main.request.accelerators) +
          " accelerators, " + print_number(r.reliability.rate.per_day(main.request.accelerators), 3) + " a day (" +
          r.reliability.rate_source + ")\n";
   out += "checkpoint every " + print(main.conditions.interval, 3) +
@@ -111,7 +171,7 @@ namespace detail {
     out += print(e.energy, 3) + ", " + grouped(e.co2e_tonnes, 4) + " t CO2e: " + detail::basis_text(e, *r.power) + "\n";
   }
   if (p.peak_power) out += "peak power " + print(*p.peak_power, 3) + " (node power x PUE)\n";
-  if (r.price) out += "price " + print(r.price->accelerator_hour.central, 3) + " (" + r.price->source + ")\n";
+  if (r.price) out += "price " + plan::range_text(r.price->accelerator_hour) + " (" + r.price->source + ")\n";
 
   out += "\nWhere the accelerator-hours go\n";
   Table waste({"", "share (%)", "accelerator-hours"});
@@ -140,7 +200,7 @@ namespace detail {
                 {in_days(s.expected_wall_clock), 3},
                 {s.expected_hours.value, 4},
                 {s.completion.failures, 3},
-                {s.completion.ettr, 3}});
+                {s.ettr, 3}});
   }
   out += stages.text();
   out += "MFU: " + detail::convention_text(p) + " FLOP over the dense " + catalog::to_text(r.precision) + " peak of " +
@@ -216,7 +276,7 @@ namespace detail {
          "   (first order, without planned stops: " + n(s.completion.ettr_first_order) + ")\n";
   if (r.reliability.unexplained_stops > 0) {
     out += "  unexplained     T x (1 + " + n(r.reliability.unexplained_stops) +
-           ") = " + n(in_days(s.expected_wall_clock)) + " days\n";
+           ") = " + n(in_days(s.expected_wall_clock)) + " days; ETTR with them " + n(s.ettr) + "\n";
   }
   out += "\nTotals over all stages\n";
   out += "  days            " + n(in_days(p.expected_wall_clock)) + " expected, " + n(in_days(p.ideal)) + " ideal\n";
@@ -225,7 +285,8 @@ namespace detail {
   if (r.price) {
     out += "  cost            hours x price = " + n(p.expected_hours.value) + " x " +
            n(r.price->accelerator_hour.central.value) +
-           " USD = " + n(cost(p.expected_hours, r.price->accelerator_hour.central).value) + " USD\n";
+           (r.price->accelerator_hour.spreads() ? " USD (median) = " : " USD = ") +
+           n(cost(p.expected_hours, r.price->accelerator_hour.central).value) + " USD\n";
   }
   for (const plan::EnergyAccount& e : p.energy) {
     const bool tdp = e.basis == plan::EnergyBasis::tdp;

@@ -34,10 +34,14 @@ namespace floplan::report {
   const int whole = static_cast<int>(std::floor(std::log10(size))) + 1;
   const double unit = std::pow(10.0, std::max(0, whole - digits));
   if (digits > whole && value != std::round(value)) return print_number(value, digits);
-  std::string out = std::to_string(std::llabs(std::llround(value / unit) * std::llround(unit)));
-  for (auto i = static_cast<std::ptrdiff_t>(out.size()) - 3; i > 0; i -= 3)
-    out.insert(static_cast<std::size_t>(i), ",");
-  return (value < 0 ? "-" : "") + out;
+  const std::string plain = std::to_string(std::llabs(std::llround(value / unit) * std::llround(unit)));
+  std::string out;
+  if (value < 0) out += '-';
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (i > 0 && (plain.size() - i) % 3 == 0) out += ',';
+    out += plain[i];
+  }
+  return out;
 }
 
 // Text as a terminal may show it: control characters, which could move the cursor or break a line, become '?'.

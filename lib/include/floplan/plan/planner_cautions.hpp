@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an expert would remark on a plan.
+//
+// Sizes: 16 bytes a parameter (BF16 weights and gradients, FP32 master weights and two moments: Rajbhandari et al. 2020,
+// arXiv 1910.02054, section 3.1) beyond the memory of all accelerators; TP beyond the key-value heads, which are then held
+// twice; fewer tokens than one step, or than a tenth of the parameters (a forgotten T). Stops: more people than failures,
+// unexplained stops above 1, planned stops above half the time, a rate of failures carried over to another accelerator or
+// to a much larger or smaller cluster, first-order breakdown. Sources: extrapolation of the law, rounded coefficients, a
+// sparse peak, an unverified record, a deadline below the failure-free time.
+//
+// Pitfall: a remark never changes a number; a plan with remarks is still computed. What cannot be is planner_checks.hpp's.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/plan.hpp"
+#include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
+
+namespace floplan::plan {
+
+namespace detail {
+
+inline constexpr double training_state_bytes = 16;  // a parameter
+
+inline void add_size_cautions(const Plan& plan, std::vector<Warning>& out) {
+  const Request& r = plan.request;
+  if (plan.tokens.value < plan.parameters.value / 10) {
+    out.push_back({"few_tokens", print(plan.tokens, 4) + " tokens for " + print(plan.parameters, 4) +
+                                     " parameters are fewer than a tenth each: is a T or a B missing?"});
+  }
+  for (const StagePlan& stage : plan.stages) {
+    const Stage& s = stage.request;
+    const std::string name = "stage \"" + s.name + "\"";
+    if (r.accelerator.memory) {
+      const Bytes held = *r.accelerator.memory * s.accelerators.value;
+      const Bytes state(plan.parameters.value * training_state_bytes);
+      if (state > held) {
+        out.push_back({"state_does_not_fit",
+                       name + ": weights, gradients and Adam's state at 16 bytes a parameter are " + print(state, 3) +
+                           ", " + print_number(state / held, 3) + " times the memory of " +
+                           print_short(s.accelerators) + " " + r.accelerator.name + ", " + print(held, 3)});
+      }
+    }
+    if (r.shape && s.layout && s.layout->tensor > r.shape->kv_heads) {
+      out.push_back({"tp_beyond_kv_heads", name + ": TP " + std::to_string(s.layout->tensor) + " exceeds the " +
+                                               std::to_string(r.shape->kv_heads) +
+                                               " key-value heads, so ranks hold copies of them"});
+    }
+    if (s.global_batch && s.tokens < s.sequence_length * s.global_batch->value) {
+      out.push_back({"less_than_a_step", name + ": " + print_short(s.tokens) + " tokens are fewer than one step of " +
+                                             print(*s.global_batch) + " sequences of " +
+                                             print_short(s.sequence_length) + ", " +
+                                             print(s.sequence_length * s.global_batch->value, 4)});
+    }
+  }
+}
+
+inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
+  const Reliability& r = plan.request.reliability;
+  const auto least = std::min_element(plan.stages.begin(), plan.stages.end(), [](const auto& a, const auto& b) {
+    return a.request.accelerators < b.request.accelerators;
+  });
+  const double failures = r.rate.per_day(least->request.accelerators);
+  if (r.manual_per_day > failures) {
+    out.push_back({"manual_above_failures", "manual_per_day of " + print_number(r.manual_per_day, 4) +
+                                                " is capped at the " + print_number(failures, 3) +
+                                                " failures a day on " + print_short(least->request.accelerators) +
+                                                " accelerators: every one of them waits for a person"});
+  }
+  if (r.unexplained_stops > 1) {
+    out.push_back({"unexplained_above_one", "unexplained_stops of " + print_number(r.unexplained_stops, 4) + " adds " +
+                                                print_number(100 * r.unexplained_stops, 4) + "% of the run time; " +
+                                                print_number(r.unexplained_stops, 4) + "% is written " +
+                                                print_number(r.unexplained_stops, 4) + "% or " +
+                                                print_number(r.unexplained_stops / 100, 4)});
+  }
+  const double planned = r.planned_per_day * in_days(r.planned_duration);
+  if (planned > 0.5) {
+    out.push_back({"planned_above_half", print_number(r.planned_per_day, 4) + " planned stops a day of " +
+                                             print_short(r.planned_duration) + " take " + print_number(planned, 3) +
+                                             " days for a day of work"});
+  }
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline std::vector<Warning> cautions(const Plan& plan) {
+  const Request& r = plan.request;
+  std::vector<Warning> out = r.assumptions;
+  if (plan.extrapolation_decades > 0.01) {
+    out.push_back({"extrapolation",
+                   "the loss extrapolates " + r.law->name + " by " + print_number(plan.extrapolation_decades, 2) +
+                       " powers of ten outside what it was fitted on" + law::range_text(r.law->range)});
+  }
+  if (r.law && r.law->rounded)
+    out.push_back({"rounded_law", r.law->name + " has rounded coefficients: " + r.law->provenance.note});
+  if (!r.shape) {
+    out.push_back(
+        {"attention_not_counted",
+         "only a parameter count is known, so FLOP are 6N and attention is left out; name a model to count it"});
+  }
+  const auto unverified = [&out](const char* code, const std::string& name, const Provenance& from) {
+    if (!from.verified)
+      out.push_back({code, name + "'s figures rest on " + (from.source.empty() ? "no named source" : from.source) +
+                               " and are not verified"});
+  };
+  if (r.law) unverified("unverified_law", r.law->name, r.law->provenance);
+  unverified("unverified_accelerator", r.accelerator.name, r.accelerator.provenance);
+  const auto dense = r.accelerator.dense_peak(r.precision);
+  if (r.peak && dense && std::abs(*r.peak / *dense - 2) < 0.02) {
+    out.push_back({"sparse_peak", print(*r.peak, 4) + " is " + r.accelerator.name +
+                                      "'s peak with 2:4 sparsity; the dense " + to_text(r.precision) + " peak is " +
+                                      print(*dense, 4) + ", and MFU against it would be twice as high"});
+  }
+  const auto gemm = r.accelerator.bf16_gemm_measured;
+  for (const StagePlan& stage : plan.stages) {
+    if (gemm && r.precision == catalog::Precision::bf16 && stage.achieved > *gemm) {
+      out.push_back({"above_gemm_ceiling", "stage \"" + stage.request.name + "\" achieves " + print(stage.achieved, 3) +
+                                               ", above the best matrix product measured on " + r.accelerator.name +
+                                               ", " + print(*gemm, 3)});
+    }
+  }
+  detail::add_size_cautions(plan, out);
+  const StagePlan& main = plan.main();
+  for (const Warning& w : reliability::cautions(main.conditions)) out.push_back(w);
+  if (r.reliability.observed_on) {
+    for (const Warning& w : reliability::scale_cautions(*r.reliability.observed_on, main.request.accelerators))
+      out.push_back(w);
+  }
+  detail::add_stop_cautions(plan, out);
+  if (plan.deadline && plan.deadline->limit < plan.ideal) {
+    out.push_back({"deadline_below_ideal", "the deadline of " + print_short(plan.deadline->limit) +
+                                               " is below the failure-free time at the rate that is given, " +
+                                               print(plan.ideal, 4) + ": it is met only where the rate is higher"});
+  }
+  if (r.reliability.unexplained_stops == 0) {
+    out.push_back({"unexplained_stops",
+                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took 0.95 to "
+                   "1.43 times a failure "
+                   "model's hours, practised teams 0.97 to 1.10: give reliability.unexplained_stops, such as 0.05 or "
+                   "0.18, to put them in"});
+  }
+  if (!plan.complete)
+    out.push_back({"interrupted", "the draws were interrupted: the distributions rest on " +
+                                      std::to_string(plan.draws) + " of " + std::to_string(r.draws)});
+  return out;
+}
+
+}  // namespace floplan::plan

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Turns a TOML document into a plan request, by the names of a catalog.
+//
+//   Request r = detail::RequestReader(document, catalog, folder).read();        (request_file.hpp's read_request does it)
+//
+// Every key of a plan file is asked for here or in request_costs.hpp, and described in data/plans/README.md, which a test
+// holds against what is asked for. The order in which things are read is the order in which mistakes are reported: the
+// model, the accelerator, the stages, then what has a default.
+//
+// An option is the later word: it replaces what the file says, and where that leaves something of the file without meaning
+// (a title, a layout, a total) the request's assumptions say so. Two options that contradict each other are refused.
+// Pitfall: a total of tokens for several stages rescales them; each keeps its share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "floplan/catalog/catalog.hpp"
+#include "floplan/fit/fit_file.hpp"
+#include "floplan/plan/request.hpp"
+#include "floplan/plan/request_costs.hpp"
+#include "floplan/plan/request_document.hpp"
+
+namespace floplan::plan {
+
+namespace detail {
+
+class RequestReader {
+ public:
+  RequestReader(Document& document, const catalog::Catalog& catalog, std::filesystem::path folder)
+      : top_(document.root()), catalog_(catalog), folder_(std::move(folder)) {}
+
+  [[nodiscard]] Request read() {
+    read_top();
+    read_stages();
+    read_reliability();
+    read_checkpoint();
+    read_price(top_, catalog_, r_, assumed_);
+    read_power(top_, r_, assumed_);
+    assumed_.name_in(r_);
+    return std::move(r_);
+  }
+
+ private:
+  void read_top() {
+    const auto title = top_.value("title");
+    const auto model = top_.value("model");
+    const auto parameters = top_.quantity<Parameters>("parameters");
+    const bool count_is_override = parameters && top_.value("parameters")->failure == Failure::usage;
+    const bool model_is_override = model && model->failure == Failure::usage;
+    // A file's title names the file's model, not one that an option put in its place.
+    if (title && (title->failure == Failure::usage || !(count_is_override || model_is_override)))
+      r_.title = title->text;
+    if (model && parameters && count_is_override == model_is_override) {
+      throw top_.value("parameters")
+          ->refuse("contradicts " + model->where + ": a plan has a model or a number of parameters, and not both");
+    }
+    if (parameters && !model_is_override) {
+      r_.parameters = parameters;
+      if (model) {
+        r_.assumptions.push_back({"model_dropped", "the number of parameters that was given replaces the model \"" +
+                                                       model->text + "\", so its shape is not known"});
+      }
+    } else if (model) {
+      const catalog::Model found = named(*model, [this](auto text, auto where) { return catalog_.model(text, where); });
+      r_.model = found.name;
+      r_.shape = found.shape;
+      default_sequence_ = found.sequence_length;
+      remark_unverified(r_, "unverified_model", found.name, found.provenance);
+    }
+    const auto law = top_.text("law");
+    if (!law) {
+      r_.law = catalog_.law("besiroglu-2024");
+      assumed_.work.push_back("the law " + r_.law->name);
+    } else if (*law != "none") {
+      r_.law = read_law(*top_.value("law"));
+    }
+    if (r_.shape && !top_.value("attention")) assumed_.work.push_back("causal attention in the FLOP");
+    r_.flop_convention = choose<law::FlopConvention>(top_, "attention", law::FlopConvention::causal,
+                                                     {{"none", law::FlopConvention::six_n},
+                                                      {"causal", law::FlopConvention::causal},
+                                                      {"full", law::FlopConvention::full}});
+    const auto accelerator = top_.value("accelerator");
+    if (!accelerator) throw top_.missing("accelerator", "an accelerator, such as h100-sxm");
+    r_.accelerator = named(*accelerator, [this](auto text, auto where) { return catalog_.accelerator(text, where); });
+    r_.precision = choose<catalog::Precision>(
+        top_, "precision", catalog::Precision::bf16,
+        {{"bf16", catalog::Precision::bf16}, {"fp8", catalog::Precision::fp8}, {"fp4", catalog::Precision::fp4}});
+    r_.peak = top_.quantity<FlopPerSecond>("peak");
+    if (const auto spread = top_.quantity<Fraction>("achieved_spread")) {
+      r_.achieved_spread = *spread;
+    } else {
+      assumed_.work.push_back("a spread of the achieved rate of " + print_number(100 * r_.achieved_spread.value, 3) +
+                              "%");
+    }
+    r_.deadline = top_.quantity<Seconds>("deadline");
+    if (const auto draws = whole(top_, "draws", 1e7)) r_.draws = static_cast<std::size_t>(*draws);
+    if (const auto seed = whole(top_, "seed", 9e15)) r_.seed = static_cast<std::uint64_t>(*seed);
+    if (!model && !parameters) throw top_.missing("model", "a model or a number of parameters");
+  }
+
+  // A fit's file that the plan names lies relative to the plan; one that an option names, to where the user is.
+  [[nodiscard]] catalog::Law read_law(const Value& value) const {
+    const std::filesystem::path folder = value.failure == Failure::usage ? std::filesystem::path() : folder_;
+    return named(value, [&](auto text, auto where) { return fit::find_law(text, where, catalog_, folder); });
+  }
+
+  void read_stages() {
+    const std::vector<Section> sections = top_.sections("stage");
+    if (sections.empty()) {
+      for (const char* key : {"count", "achieved", "mfu", "sequence_length", "global_batch", "layout"}) {
+        if (const auto place = top_.place_of(key))
+          throw Error(place->failure, "misplaced_field", place->where,
+                      "\"" + std::string(key) + "\" belongs to a stage: put it under [[stage]]");
+      }
+      throw top_.missing("stage", "a stage, with tokens, count, and achieved or mfu");
+    }
+    const std::optional<Tokens> total = read_total_tokens(sections);
+    for (const Section& s : sections) read_stage(s, sections.size() == 1 ? total : std::nullopt);
+    if (total && sections.size() > 1) {
+      // A total for several stages rescales them, so that one option moves the whole plan.
+      double sum = 0;
+      for (const Stage& stage : r_.stages) sum += stage.tokens.value;
+      for (Stage& stage : r_.stages) stage.tokens = stage.tokens * (total->value / sum);
+      r_.assumptions.push_back(
+          {"stages_rescaled", print_short(*total) + " tokens in all: the stages keep their shares"});
+    }
+  }
+
+  // The tokens of all stages together, unless an option gives those of one.
+  [[nodiscard]] std::optional<Tokens> read_total_tokens(const std::vector<Section>& sections) {
+    const auto total = top_.value("tokens");
+    if (!total) return std::nullopt;
+    const auto tokens = top_.quantity<Tokens>("tokens");
+    for (const Section& s : sections) {
+      const auto own = s.value("tokens");
+      if (!own || own->failure != Failure::usage || own->where == total->where) continue;
+      if (total->failure == Failure::usage)
+        throw total->refuse("contradicts " + own->where + ": give the tokens in all, or those of the stages");
+      r_.assumptions.push_back({"total_dropped", "the tokens that " + own->where +
+                                                     " gives replace the file's total of " + print_short(*tokens)});
+      return std::nullopt;
+    }
+    return tokens;
+  }
+
+  void read_stage(const Section& s, std::optional<Tokens> total) {
+    Stage stage;
+    stage.name = s.text("name").value_or("stage " + std::to_string(r_.stages.size() + 1));
+    const auto need = [&s](bool there, const char* key, const char* what) {
+      if (!there) throw s.missing(key, what);
+    };
+    const auto tokens = s.quantity<Tokens>("tokens");
+    need(tokens || total, "tokens", "tokens");
+    stage.tokens = total ? *total : *tokens;
+    const auto count = s.value("count");
+    need(count.has_value(), "count", "count, the number of accelerators");
+    stage.accelerators = *s.quantity<Count>("count");
+    const auto sequence = s.quantity<Tokens>("sequence_length");
+    stage.sequence_length = sequence.value_or(default_sequence_.value_or(defaults::sequence_length));
+    if (!sequence) assumed_.work_once("sequences of " + print_short(stage.sequence_length) + " tokens");
+    stage.global_batch = s.quantity<Count>("global_batch");
+    stage.achieved = s.quantity<FlopPerSecond>("achieved");
+    stage.mfu = s.quantity<Fraction>("mfu");
+    need(stage.achieved || stage.mfu, "achieved", "achieved, the steady rate of one accelerator, or mfu");
+    if (stage.achieved && stage.mfu) {
+      // One from the file and one from an option: the option is the later word.
+      const bool mfu_overrides = s.value("mfu")->failure == Failure::usage;
+      if (mfu_overrides == (s.value("achieved")->failure == Failure::usage))
+        throw s.value("mfu")->refuse("contradicts " + s.value("achieved")->where +
+                                     ": a stage has achieved or mfu, and not both");
+      (mfu_overrides ? stage.achieved.reset() : stage.mfu.reset());
+    }
+    read_layout(s.section("layout"), stage, *count);
+    if (count->failure == Failure::usage && s.value(stage.achieved ? "achieved" : "mfu")->failure != Failure::usage) {
+      r_.assumptions.push_back({"rate_carried_over", "stage \"" + stage.name + "\" keeps its achieved rate on " +
+                                                         print_short(stage.accelerators) +
+                                                         " accelerators; no step-time model has checked that"});
+    }
+    r_.stages.push_back(std::move(stage));
+  }
+
+  void read_layout(const Section& s, Stage& stage, const Value& count) {
+    Layout layout;
+    bool overridden = false;
+    const auto read = [&](const char* key, std::int64_t& into) {
+      if (const auto n = whole(s, key, 1e9)) {
+        into = static_cast<std::int64_t>(*n);
+        overridden = overridden || s.value(key)->failure == Failure::usage;
+      }
+    };
+    read("tp", layout.tensor);
+    read("cp", layout.context);
+    read("pp", layout.pipeline);
+    read("dp", layout.data);
+    if (!s.present()) return;
+    if (count.failure == Failure::usage && !overridden && layout.accelerators() != stage.accelerators) {
+      r_.assumptions.push_back({"layout_dropped", "stage \"" + stage.name + "\" has a layout for " +
+                                                      print_short(layout.accelerators()) + " accelerators; on " +
+                                                      print_short(stage.accelerators) + " none is planned"});
+      return;
+    }
+    stage.layout = layout;
+  }
+
+  void read_reliability() {
+    const Section s = top_.section("reliability");
+    Reliability& out = r_.reliability;
+    const Count per_node = r_.accelerator.accelerators_per_node.value_or(Count(8));
+    const auto from = s.value("rate_from");
+    const auto rate = s.number("rate_per_node_day");
+    const auto mtbf = s.quantity<Seconds>("mtbf");
+    const auto mtbf_count = s.quantity<Count>("mtbf_count");
+    if (mtbf_count && !mtbf)
+      throw s.value("mtbf_count")->refuse("is the size of the job that an mtbf was observed on: needs mtbf beside it");
+    if (mtbf_count && mtbf_count->value < 1)
+      throw s.value("mtbf_count")->refuse("must be at least 1, got " + print(*mtbf_count));
+    // The last word among the three is an option's; two from the same place contradict each other.
+    const auto rank = [&s](std::string_view key) {
+      const auto value = s.value(key);
+      return !value ? 0 : value->failure == Failure::usage ? 2 : 1;
+    };
+    const int best = std::max({rank("rate_from"), rank("rate_per_node_day"), rank("mtbf")});
+    std::optional<Value> given;
+    for (const char* key : {"rate_from", "rate_per_node_day", "mtbf"}) {
+      if (best == 0 || rank(key) != best) continue;
+      if (given)
+        throw s.value(key)->refuse("contradicts " + given->where +
+                                   ": a rate of failures is given once: rate_from, rate_per_node_day or mtbf");
+      given = s.value(key);
+    }
+    const auto guarded = [&](const char* key, auto make) {
+      return s.value(key)->as([&](std::string_view, std::string_view) { return make(); });
+    };
+    if (best > 0 && rank("mtbf") == best) {
+      if (!mtbf_count)
+        throw s.value("mtbf")->refuse(
+            "needs mtbf_count beside it: the accelerators of the job that it was observed on");
+      out.rate = guarded("mtbf", [&] { return reliability::rate_from_mtbf(*mtbf, *mtbf_count, per_node); });
+      out.observed_on = mtbf_count;
+      out.rate_source = "MTBF of " + print(*mtbf, 3) + " on " + print_short(*mtbf_count);
+    } else if (best > 0 && rank("rate_per_node_day") == best) {
+      out.rate = guarded("rate_per_node_day", [&] { return reliability::rate_from_node_days(*rate, per_node); });
+      out.rate_source = print_number(*rate, 4) + " a node-day";
+    } else {
+      const catalog::InterruptionWindow window =
+          from ? named(*from, [this](auto text, auto where) { return catalog_.interruption_window(text, where); })
+               : catalog_.interruption_window("llama3-2024");
+      if (!from) assumed_.failures.push_back("the failure rate of " + window.title + " (" + window.name + ")");
+      const Count node = window.accelerators_per_node.value_or(per_node);
+      out.rate = window.rate_per_node_day ? reliability::rate_from_node_days(*window.rate_per_node_day, node)
+                                          : reliability::rate_from_events(window.unexpected.value_or(0),
+                                                                          *window.accelerators, *window.duration, node);
+      out.observed_on = window.accelerators;
+      out.rate_source = window.name;
+      if (window.accelerator != r_.accelerator.name) {
+        r_.assumptions.push_back(
+            {"rate_of_another_accelerator",
+             "the failure rate was counted on " + window.accelerator + " and is used for " + r_.accelerator.name});
+      }
+      remark_unverified(r_, "unverified_rate", window.name, window.provenance);
+    }
+    if (const auto restart = s.range<Seconds>("restart")) {
+      out.restart = *restart;
+    } else {
+      out.restart = Uncertain<Seconds>::range(defaults::restart_low, defaults::restart_high);
+      assumed_.failures.push_back("a restart of 5 to 10 min");
+    }
+    // What is not given is none of it, and said: a plan without stops is too good to be left unremarked.
+    const auto or_none = [this](const auto& given, const char* none) {
+      if (!given) assumed_.failures.push_back(none);
+    };
+    const auto wait = s.range<Seconds>("wait");
+    const auto manual = s.number("manual_per_day");
+    const auto manual_wait = s.quantity<Seconds>("manual_wait");
+    const auto planned = s.number("planned_per_day");
+    const auto duration = s.quantity<Seconds>("planned_duration");
+    or_none(wait, "no wait before it");
+    or_none(manual, "no failure that waits for a person");
+    if (manual.value_or(0) > 0) or_none(manual_wait, "a person who comes at once");
+    or_none(planned, "no planned stops");
+    if (planned.value_or(0) > 0) or_none(duration, "planned stops that take no time");
+    out.wait = wait.value_or(Seconds(0));
+    out.manual_per_day = manual.value_or(0);
+    out.manual_wait = manual_wait.value_or(Seconds(0));
+    out.planned_per_day = planned.value_or(0);
+    out.planned_duration = duration.value_or(Seconds(0));
+    if (const auto share = s.quantity<Fraction>("unexplained_stops")) out.unexplained_stops = share->value;
+  }
+
+  void read_checkpoint() {
+    const Section s = top_.section("checkpoint");
+    if (const auto stall = s.range<Seconds>("stall")) {
+      r_.checkpoint.stall = *stall;
+    } else {
+      r_.checkpoint.stall = defaults::stall;
+      assumed_.failures.push_back("a checkpoint that stalls the job 30 s");
+    }
+    const auto interval = s.value("interval");
+    if (interval && interval->text != "auto") r_.checkpoint.interval = s.quantity<Seconds>("interval");
+  }
+
+  [[nodiscard]] static std::optional<double> whole(const Section& s, std::string_view key, double most) {
+    const auto count = s.quantity<Count>(key);
+    if (count && (count->value != std::floor(count->value) || count->value > most)) {
+      throw s.value(key)->refuse("must be a whole number up to " + print_number(most) + ", got " + print(*count));
+    }
+    return count ? std::optional(count->value) : std::nullopt;
+  }
+
+  Section top_;
+  const catalog::Catalog& catalog_;
+  std::filesystem::path folder_;
+  Request r_;
+  Assumed assumed_;
+  std::optional<Tokens> default_sequence_;
+};
+
+}  // namespace detail
+
+}  // namespace floplan::plan
