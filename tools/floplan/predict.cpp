@@ -90,7 +90,7 @@ Answer predict(const Session& session, const Options& o) {
                 "\n  tokens        " + print_number(terms.tokens, 4) + "\n";
   if (uncertain) {
     const auto interval = [](const Interval& i) { return print_number(i.low, 5) + " to " + print_number(i.high, 5); };
-    answer.text += print_number(100 * level) + "% interval    " + interval(known.loss.interval) + ", of the curve\n";
+    answer.text += print_number(100 * level, 6) + "% interval    " + interval(known.loss.interval) + ", of the curve\n";
     if (!law.residuals.empty())
       answer.text += "                " + interval(known.new_run) + ", of one further run with its noise\n";
   }

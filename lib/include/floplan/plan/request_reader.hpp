@@ -275,8 +275,8 @@ class RequestReader {
       assumed_.failures.push_back("a restart of 5 to 10 min");
     }
     // What is not given is none of it, and said: a plan without stops is too good to be left unremarked.
-    const auto or_none = [this](const auto& given, const char* none) {
-      if (!given) assumed_.failures.push_back(none);
+    const auto or_none = [this](const auto& value, const char* none) {
+      if (!value) assumed_.failures.push_back(none);
     };
     const auto wait = s.range<Seconds>("wait");
     const auto manual = s.number("manual_per_day");
