@@ -7,6 +7,7 @@
 #include "floplan/core/names.hpp"
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/report/figures.hpp"
+#include "floplan/report/runs_json.hpp"
 #include "plan_source.hpp"
 #include "run_source.hpp"
 
@@ -144,7 +145,7 @@ Answer write(const Session& session, const Options& o) {
   }
   answer.result = {{"files", std::move(files)}, {"left_out", std::move(left_out)}, {"simulated_runs", simulated}};
   if (given) {
-    answer.result["rows"] = rows_json(*given);
+    answer.result["rows"] = report::rows_json(*given);
     add_fit_warnings(*given, answer.warnings);
   }
   answer.table = std::move(table);
