@@ -122,7 +122,7 @@ TEST_CASE("what is impossible is infeasible and says by how much") {
   check_refused(plan + Arguments{"--mfu", "101%"}, 3, "1.01 times");
   check_refused(plan + Arguments{"--mfu", "40"}, 3, "written 40%");
   check_refused(plan + Arguments{"--count", "10"}, 3, "--count: the weights alone must fit");
-  check_refused(plan + Arguments{"--tp", "256", "--set", "stage[*].layout.dp=2"}, 3, "must divide the attention heads");
+  check_refused(plan + Arguments{"--tp", "256", "--set", "stage[*].layout.dp=2"}, 3, "--tp: TP of stage");
   check_refused(plan + Arguments{"--dp", "63"}, 3, "8064 for 8192");
   check_refused(plan + Arguments{"--dp", "1e9", "--tp", "1e9", "--pp", "1e9"}, 3, "1e27");
   check_refused(plan + Arguments{"--restart", "100h"}, 3, "stage[2]");

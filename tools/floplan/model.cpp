@@ -88,7 +88,8 @@ void add_model(Program& program) {
   Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model",
                                [o](const Session& s) { return show(s, *o); });
   sub.positional("model", o->name, "A model of the catalog, as llama-3.1-405b");
-  sub.option("--seq", o->seq, "Sequence length for attention FLOP; the model's own if not given");
+  sub.option("--seq", o->seq,
+             "Sequence length for attention FLOP, as 8192 or 128Ki, which is 131072; the model's own if not given");
   sub.option("--precision", o->precision, "For bytes", {"bf16", "fp8", "fp4"});
 }
 

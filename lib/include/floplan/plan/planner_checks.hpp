@@ -131,10 +131,10 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
           std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " + std::to_string(l.data) + " = " +
           print(l.accelerators()) + " for " + print(stage.accelerators));
   if (r.shape) {
-    rules.require_feasible(r.shape->heads % l.tensor == 0, "layout_does_not_divide", {path + "layout", "model"},
+    rules.require_feasible(r.shape->heads % l.tensor == 0, "layout_does_not_divide", {path + "layout.tp", "model"},
                            "TP" + of + " must divide the attention heads, got " + std::to_string(l.tensor) + " for " +
                                std::to_string(r.shape->heads) + " heads");
-    rules.require_feasible(l.pipeline <= r.shape->layers, "layout_does_not_divide", {path + "layout", "model"},
+    rules.require_feasible(l.pipeline <= r.shape->layers, "layout_does_not_divide", {path + "layout.pp", "model"},
                            "PP" + of + " must not exceed the layers, got " + std::to_string(l.pipeline) + " for " +
                                std::to_string(r.shape->layers) + " layers, " +
                                std::to_string(l.pipeline - r.shape->layers) + " too many");
