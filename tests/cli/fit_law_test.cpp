@@ -17,6 +17,7 @@ namespace {
 
 using cli::ask;
 using cli::Json;
+using cli::operator+;
 using namespace floplan;
 
 const law::Chinchilla<double> truth{1.72, 480, 2100, 0.35, 0.37};
@@ -148,4 +149,53 @@ TEST_CASE(
   cli::check_refused({"fit", runs, "--fix", "gamma=1"}, 2, "gamma");
   cli::check_refused({"fit", runs, "--fix", "E"}, 2, "--fix");
   cli::check_refused({"fit", runs, "--bound", "E=3..1"}, 2, "E");
+}
+
+TEST_CASE("a loss to reach carries the fit's uncertainty to the finish date") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  const std::string fit = folder / "fit.json";
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "400", "--out", fit}).status == 0);
+  const cli::Arguments plan{"plan", "--model", "llama-3-8b", "--accelerator", "h100-sxm", "--count", "1024", "--mfu",
+                            "40%",  "--law",   fit,          "--runs",        "2000",     "--loss",  "2.0"};
+  const Json result = ask(plan)["result"];
+  CHECK(result["loss"].get<double>() == doctest::Approx(2.0).epsilon(1e-12));
+  const Json& tokens = result["tokens_to_loss"];
+  CHECK(tokens["p10"].get<double>() < result["tokens"].get<double>());
+  CHECK(tokens["p90"].get<double>() > result["tokens"].get<double>());
+  // The same tokens, taken as exact, give the same middle and a narrower finish.
+  const Json exact =
+      ask({"plan", "--model", "llama-3-8b", "--accelerator", "h100-sxm", "--count", "1024", "--mfu", "40%", "--law",
+           fit, "--runs", "2000", "--tokens", print_number(std::round(result["tokens"].get<double>()))})["result"];
+  const Json& days = result["wall_clock_days"];
+  const Json& sure = exact["wall_clock_days"];
+  CHECK(days["sd"].get<double>() > 1.5 * sure["sd"].get<double>());
+  CHECK(days["p50"].get<double>() == doctest::Approx(sure["p50"].get<double>()).epsilon(0.05));
+  CHECK(result["expected_wall_clock_days"].get<double>() ==
+        doctest::Approx(exact["expected_wall_clock_days"].get<double>()).epsilon(1e-6));
+  bool named = false;
+  for (const Json& input : result["sensitivity"]) named = named || input["input"] == "tokens to the loss";
+  CHECK(named);
+  // By a published law the tokens are exact, and that is said; stages keep their shares.
+  const Json published = ask({"plan", cli::plan_405b, "--runs", "200", "--loss", "1.9"});
+  CHECK(cli::warns(published, "tokens_without_interval"));
+  const Json& stages = published["result"]["stages"];
+  CHECK(stages[1]["tokens"].get<double>() / stages[0]["tokens"].get<double>() ==
+        doctest::Approx(11.93 / 2.87).epsilon(1e-9));
+  CHECK(published["result"]["loss"].get<double>() == doctest::Approx(1.9).epsilon(1e-12));
+}
+
+TEST_CASE("a loss that the model never reaches, or reaches by some of the laws only, is refused with its limit") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  const std::string fit = folder / "fit.json";
+  REQUIRE(cli::run({"fit", runs, "--bootstrap", "400", "--out", fit}).status == 0);
+  const cli::Arguments plan{"plan", "--model", "llama-3-8b", "--accelerator", "h100-sxm", "--count",
+                            "1024", "--mfu",   "40%",        "--law",         fit};
+  const double floor = truth.irreducible_loss + truth.terms(8.03e9, 1).parameters;
+  cli::check_refused(plan + cli::Arguments{"--loss", "1.5"}, 3, "--loss");
+  cli::check_refused(plan + cli::Arguments{"--loss", print_number(floor + 1e-4)}, 5, "loss");
+  cli::check_refused(plan + cli::Arguments{"--loss", "nan"}, 2, "--loss");
+  cli::check_refused(plan + cli::Arguments{"--loss", "2.0", "--tokens", "1T"}, 2, "--tokens");
+  cli::check_refused({"plan", cli::plan_405b, "--loss", "2.0", "--law", "none"}, 2, "--loss");
 }

@@ -16,7 +16,7 @@
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/fit/prediction.hpp"
 #include "floplan/plan/plan.hpp"
-#include "floplan/plan/planner_checks.hpp"
+#include "floplan/plan/tokens_to_loss.hpp"
 
 namespace floplan::plan {
 

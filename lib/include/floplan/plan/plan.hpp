@@ -70,7 +70,10 @@ struct Plan {
   Flop training_flop;      // by the request's convention
   Flop training_flop_six;  // 6 N D
   std::optional<double> loss;
-  double extrapolation_decades = 0;  // of the law, beyond its fit range
+  std::optional<Distribution> tokens_to_loss;  // with a target loss and a law whose uncertainty is known
+  std::vector<double> tokens_factors;          // its draws, over `tokens`: one a replicate of the law
+  std::size_t never_reach_loss = 0;            // replicates of the law
+  double extrapolation_decades = 0;            // of the law, beyond its fit range
   FlopPerSecond peak;
   std::vector<StagePlan> stages;
   std::size_t main_stage = 0;  // the one with most accelerator-hours: its MFU, MTBF and interval speak for the plan

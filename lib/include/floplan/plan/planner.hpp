@@ -30,6 +30,7 @@
 #include "floplan/plan/plan.hpp"
 #include "floplan/plan/planner_cautions.hpp"
 #include "floplan/plan/planner_checks.hpp"
+#include "floplan/plan/tokens_to_loss.hpp"
 #include "floplan/reliability/checkpoint_interval.hpp"
 #include "floplan/reliability/completion_draw.hpp"
 
@@ -43,6 +44,7 @@ struct Scenario {
   double achieved = 1;                                 // factor on the achieved rate
   double failure_rate = 1;                             // factor on the failure rate
   double interval = 1;                                 // factor on the planned interval
+  double tokens = 1;                                   // factor on the tokens
 };
 
 [[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, Seconds interval,
@@ -66,10 +68,12 @@ struct Scenario {
   double total = 0;
   for (const StagePlan& stage : plan.stages) {
     const auto conditions = conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, s);
-    total += reliability::completion(stage.ideal / s.achieved, conditions).wall_clock.value;
+    total += reliability::completion(stage.ideal * (s.tokens / s.achieved), conditions).wall_clock.value;
   }
   return Seconds(total * (1 + plan.request.reliability.unexplained_stops));
 }
+
+inline constexpr std::uint64_t law_streams = std::uint64_t{1} << 40;  // beyond any number of draws
 
 struct Draw {
   double days = -1;  // not drawn
@@ -95,12 +99,17 @@ struct Draw {
   }
   const double unexplained =
       r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
+  if (!plan.tokens_factors.empty()) {
+    // A stream of its own, so that the other draws are the same with and without it.
+    RandomStream law(r.seed, law_streams + index);
+    s.tokens = plan.tokens_factors[law.below(static_cast<std::uint32_t>(plan.tokens_factors.size()))];
+  }
   Draw out;
   double seconds = 0;
   for (const StagePlan& stage : plan.stages) {
     const Count accelerators = stage.request.accelerators;
     const auto conditions = conditions_of(r, accelerators, stage.conditions.interval, s);
-    const auto run = reliability::draw_completion(stream, stage.ideal / s.achieved, conditions);
+    const auto run = reliability::draw_completion(stream, stage.ideal * (s.tokens / s.achieved), conditions);
     const Seconds wall = run.wall_clock * (1 + unexplained);
     seconds += wall.value;
     out.hours += accelerator_hours(accelerators, wall).value;
@@ -147,6 +156,13 @@ struct Draw {
     const double rate = r.reliability.rate.per_node_day();
     add("failure rate, per node-day", print_number(rate * low.failure_rate, 3),
         print_number(rate * high.failure_rate, 3), low, high);
+  }
+  if (plan.tokens_to_loss) {
+    Scenario low, high;
+    low.tokens = plan.tokens_to_loss->p10 / plan.tokens.value;
+    high.tokens = plan.tokens_to_loss->p90 / plan.tokens.value;
+    add("tokens to the loss", print(Tokens(plan.tokens_to_loss->p10), 3), print(Tokens(plan.tokens_to_loss->p90), 3),
+        low, high);
   }
   add_uncertain("restart", r.reliability.restart, &Scenario::restart);
   add_uncertain("wait before restart", r.reliability.wait, &Scenario::wait);
@@ -229,9 +245,28 @@ inline void add_energy(Plan& plan) {
   plan.peak_power = power.node * power.pue * most;
 }
 
+inline void add_tokens_to_loss(Plan& plan) {
+  TokensToLoss needed = tokens_to_loss(plan.request);
+  plan.never_reach_loss = needed.never;
+  const double all = static_cast<double>(needed.factors.size() + needed.never);
+  if (20 * static_cast<double>(needed.never) > all) {
+    throw Error(Failure::no_answer, "loss_out_of_reach", "plan: target_loss",
+                "the loss must be reached by all but 5% of the laws that the fit allows, and " +
+                    std::to_string(needed.never) + " of " + std::to_string(needed.factors.size() + needed.never) +
+                    " never get there with " + print(plan.parameters, 4) + " parameters, got " +
+                    print_number(*plan.request.target_loss, 6));
+  }
+  if (needed.factors.size() < 2) return;
+  std::vector<double> tokens;
+  for (const double factor : needed.factors) tokens.push_back(factor * plan.tokens.value);
+  plan.tokens_to_loss = summarise(std::move(tokens));
+  plan.tokens_factors = std::move(needed.factors);
+}
+
 }  // namespace detail
 
 [[nodiscard]] inline Plan make_plan(Request request, std::stop_token stop = {}) {
+  fit_stages_to_loss(request);
   check(request);
   Plan plan;
   plan.request = std::move(request);
@@ -273,6 +308,7 @@ inline void add_energy(Plan& plan) {
     plan.extrapolation_decades = law::extrapolation_decades(r.law->range, n, plan.tokens);
   }
 
+  detail::add_tokens_to_loss(plan);
   std::vector<detail::Draw> draws(r.draws);
   plan.complete = parallel_for(
       draws.size(), r.threads, [&](std::size_t i) { draws[i] = detail::draw(plan, i); }, stop);

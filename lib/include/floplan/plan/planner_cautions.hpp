@@ -98,6 +98,17 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                    "the loss extrapolates " + r.law->name + " by " + print_number(plan.extrapolation_decades, 2) +
                        " powers of ten outside what it was fitted on" + law::range_text(r.law->range)});
   }
+  if (r.target_loss && !plan.tokens_to_loss) {
+    out.push_back({"tokens_without_interval", r.law->name + " has no known uncertainty, so the " +
+                                                  print(plan.tokens, 4) +
+                                                  " tokens to the loss are taken as exact, and the dates with them"});
+  }
+  if (plan.never_reach_loss > 0) {
+    out.push_back(
+        {"loss_out_of_reach_in_resamples",
+         std::to_string(plan.never_reach_loss) + " of " + std::to_string(r.law->replicates.size()) +
+             " resampled laws never reach this loss with these parameters; the distributions leave them out"});
+  }
   if (r.law && r.law->rounded)
     out.push_back({"rounded_law", r.law->name + " has rounded coefficients: " + r.law->provenance.note});
   if (!r.shape) {

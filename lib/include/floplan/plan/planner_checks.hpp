@@ -212,10 +212,4 @@ inline void require_deadline_possible(const Plan& plan) {
                   std::to_string(plan.draws) + " draws is that fast");
 }
 
-// The parameter count that the request's law was fitted with.
-[[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
-  if (r.law->parameter_convention != law::ParameterConvention::non_embedding) return total;
-  return architecture::parameter_count(r.shape.value()).non_embedding;  // check() has seen to it that there is one
-}
-
 }  // namespace floplan::plan

@@ -145,6 +145,7 @@ struct Request {
   std::optional<Parameters> parameters;            // a bare count: attention FLOP cannot be counted then
   law::FlopConvention flop_convention = law::FlopConvention::causal;
   std::optional<catalog::Law> law;
+  std::optional<double> target_loss;  // the stages' tokens are shares then, of as many as the law asks for
   catalog::Accelerator accelerator;
   catalog::Precision precision = catalog::Precision::bf16;
   std::optional<FlopPerSecond> peak;  // instead of the accelerator's dense peak

@@ -4,7 +4,7 @@
 //
 //   Request r = read_request(text, "llama3_405b.toml", {{"stage[*].count", "100000", "--count"}}, catalog);
 //
-// Fields: title, model or parameters, tokens, law (a name, or a FIT.json beside the plan), attention, accelerator,
+// Fields: title, model or parameters, tokens or target_loss, law (a name, or a FIT.json beside the plan), attention, accelerator,
 // precision, peak, achieved_spread, deadline, draws, seed; [[stage]] name, tokens, count, sequence_length, global_batch,
 // achieved or mfu, layout.{tp, cp, pp, dp}; [reliability] rate_from or rate_per_node_day or mtbf with mtbf_count,
 // restart, wait, manual_per_day, manual_wait, planned_per_day, planned_duration, unexplained_stops; [checkpoint] stall,
@@ -25,6 +25,7 @@
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_document.hpp"
 #include "floplan/plan/request_reader.hpp"
+#include "floplan/plan/tokens_to_loss.hpp"
 
 namespace floplan::plan {
 
@@ -41,6 +42,16 @@ struct Override {
   for (const Override& o : overrides) document.set(o.path, o.value, o.origin);
   Request request = detail::RequestReader(document, catalog, std::filesystem::path(place).parent_path()).read();
   document.refuse_unknown_keys();
+  if (request.target_loss) {
+    const Value target = *document.root().value("target_loss");
+    try {
+      fit_stages_to_loss(request);
+    } catch (const Error& error) {
+      const std::string rule = std::string(error.what()).substr(error.where().size() + 2);
+      throw Error(error.failure() == Failure::usage ? target.failure : error.failure(), error.code(), target.where,
+                  rule);
+    }
+  }
   // make_plan() checks again; here a wrong value still has its place.
   const bool total_given = document.root().value("tokens").has_value();
   check(request, [&](std::string_view path) {

@@ -83,6 +83,9 @@ class RequestReader {
     } else if (*law != "none") {
       r_.law = read_law(*top_.value("law"));
     }
+    r_.target_loss = top_.number("target_loss");
+    if (r_.target_loss && !r_.law)
+      throw top_.value("target_loss")->refuse("needs a law that says how many tokens it takes, and there is none");
     if (r_.shape && !top_.value("attention")) assumed_.work.push_back("causal attention in the FLOP");
     r_.flop_convention = choose<law::FlopConvention>(top_, "attention", law::FlopConvention::causal,
                                                      {{"none", law::FlopConvention::six_n},
@@ -124,6 +127,10 @@ class RequestReader {
       throw top_.missing("stage", "a stage, with tokens, count, and achieved or mfu");
     }
     const std::optional<Tokens> total = read_total_tokens(sections);
+    if (top_.value("tokens") && r_.target_loss) {
+      throw top_.value("target_loss")
+          ->refuse("contradicts " + top_.value("tokens")->where + ": the tokens in all follow from the loss");
+    }
     for (const Section& s : sections) read_stage(s, sections.size() == 1 ? total : std::nullopt);
     if (total && sections.size() > 1) {
       // A total for several stages rescales them, so that one option moves the whole plan.
@@ -159,8 +166,9 @@ class RequestReader {
       if (!there) throw s.missing(key, what);
     };
     const auto tokens = s.quantity<Tokens>("tokens");
-    need(tokens || total, "tokens", "tokens");
-    stage.tokens = total ? *total : *tokens;
+    const bool only_share = r_.target_loss && r_.stages.empty() && !tokens && !total;  // all of what the loss takes
+    need(tokens || total || only_share, "tokens", "tokens");
+    stage.tokens = total ? *total : tokens.value_or(Tokens(1));
     const auto count = s.value("count");
     need(count.has_value(), "count", "count, the number of accelerators");
     stage.accelerators = *s.quantity<Count>("count");

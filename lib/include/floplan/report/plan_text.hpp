@@ -137,6 +137,11 @@ namespace detail {
   out += print(p.parameters, 4) + " parameters, " + print(p.tokens, 4) + " tokens: " + print(p.training_flop, 4) +
          " FLOP (" + detail::convention_text(p) + "; 6ND is " + print(p.training_flop_six, 4) + ")\n";
   if (p.loss) out += "predicted loss " + print_number(*p.loss, 4) + " " + r.law->loss_unit + " (" + r.law->name + ")\n";
+  if (p.tokens_to_loss) {
+    out += "a loss of " + print_number(*r.target_loss, 6) + " takes " + print(Tokens(p.tokens_to_loss->p50), 3) +
+           " tokens, 80% from " + print(Tokens(p.tokens_to_loss->p10), 3) + " to " +
+           print(Tokens(p.tokens_to_loss->p90), 3) + " by what the fit allows; the dates below carry that\n";
+  }
   if (const auto sure = plan::loss_prediction(p)) {
     const auto interval = [](const Interval& i) { return print_number(i.low, 4) + " to " + print_number(i.high, 4); };
     out += "  80%: " + interval(sure->loss.interval) + " for the curve";
