@@ -54,7 +54,7 @@ TEST_CASE("a fit that is written and read back is the same law to the last bit, 
   const catalog::Law law = fit::read_fit(text, "my.json");
   CHECK(law.name == "my.json");
   CHECK(law.parameter_convention == law::ParameterConvention::non_embedding);
-  for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) {
+  for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
     CHECK(law.form.*c.field == study.fit.law.*c.field);
     REQUIRE(law.replicates.size() == study.boot.laws.size());
     for (std::size_t i = 0; i < law.replicates.size(); ++i)

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -61,19 +60,6 @@ namespace floplan::fit {
 
 namespace detail {
 
-// One coefficient: its key in the file, where it goes, and what it may be.
-struct CoefficientKey {
-  const char* name;
-  double law::Chinchilla<double>::*field;
-};
-inline constexpr std::array<CoefficientKey, 5> coefficient_keys = {{
-    {"E", &law::Chinchilla<double>::irreducible_loss},
-    {"A", &law::Chinchilla<double>::parameter_coefficient},
-    {"B", &law::Chinchilla<double>::token_coefficient},
-    {"alpha", &law::Chinchilla<double>::parameter_exponent},
-    {"beta", &law::Chinchilla<double>::token_exponent},
-}};
-
 class FitFileReader {
  public:
   using Json = nlohmann::ordered_json;
@@ -91,7 +77,7 @@ class FitFileReader {
                   "the runs of this fit do not identify the law, so that it predicts nothing");
     }
     const Json& parameters = at(result_, "parameters");
-    for (const CoefficientKey& c : coefficient_keys) {
+    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
       const std::string key = "parameters." + std::string(c.name);
       out.form.*c.field = coefficient(at(at(parameters, c.name, "parameters."), "value", key + "."), c, key + ".value");
     }
@@ -138,7 +124,7 @@ class FitFileReader {
     if (!std::isfinite(x)) throw fail(key, "must be finite, got " + print_number(x, 6));
     return x;
   }
-  [[nodiscard]] double coefficient(const Json& value, const CoefficientKey& c, const std::string& key) const {
+  [[nodiscard]] double coefficient(const Json& value, const law::NamedCoefficient& c, const std::string& key) const {
     const double x = number(value, key);
     const bool exponent = std::string_view(c.name).size() > 1;
     if (exponent ? !(x > 0) : !(x >= 0))
@@ -169,16 +155,16 @@ class FitFileReader {
   void read_replicates(catalog::Law& out) const {
     const auto found = result_.find("replicates");
     if (found == result_.end() || found->is_null()) return;
-    std::vector<const CoefficientKey*> columns;
+    std::vector<const law::NamedCoefficient*> columns;
     const Json& names = at(*found, "columns", "replicates.");
     for (const Json& name : names) {
-      const auto same = std::find_if(coefficient_keys.begin(), coefficient_keys.end(),
-                                     [&](const CoefficientKey& c) { return name == c.name; });
-      if (same == coefficient_keys.end())
+      const auto same = std::find_if(law::chinchilla_coefficients.begin(), law::chinchilla_coefficients.end(),
+                                     [&](const law::NamedCoefficient& c) { return name == c.name; });
+      if (same == law::chinchilla_coefficients.end())
         throw fail("replicates.columns", "must be E, A, B, alpha and beta, got " + name.dump());
       columns.push_back(&*same);
     }
-    if (columns.size() != coefficient_keys.size())
+    if (columns.size() != law::chinchilla_coefficients.size())
       throw fail("replicates.columns", "must be E, A, B, alpha and beta, got " + names.dump());
     const Json& rows = at(*found, "rows", "replicates.");
     for (std::size_t i = 0; i < rows.size(); ++i) {

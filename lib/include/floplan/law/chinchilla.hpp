@@ -12,6 +12,7 @@
 // Pitfall: coefficients rounded to two digits (alpha .34, beta .28) move the compute-optimal D at 5.76e23 FLOP by +25%.
 #pragma once
 
+#include <array>
 #include <cmath>
 
 #include "floplan/core/error.hpp"
@@ -39,6 +40,19 @@ struct Chinchilla {
 };
 
 static_assert(ScalingLaw<Chinchilla<double>>);
+
+// The coefficients by the names that papers and files give them.
+struct NamedCoefficient {
+  const char* name;
+  double Chinchilla<double>::*field;
+};
+inline constexpr std::array<NamedCoefficient, 5> chinchilla_coefficients = {{
+    {"E", &Chinchilla<double>::irreducible_loss},
+    {"A", &Chinchilla<double>::parameter_coefficient},
+    {"B", &Chinchilla<double>::token_coefficient},
+    {"alpha", &Chinchilla<double>::parameter_exponent},
+    {"beta", &Chinchilla<double>::token_exponent},
+}};
 
 // The checked edge of any law: finite positive N and D, or Error(usage) naming the value.
 template <ScalingLaw Law>

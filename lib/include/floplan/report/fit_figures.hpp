@@ -41,18 +41,6 @@ namespace detail {
 
 using ChinchillaLaw = law::Chinchilla<double>;
 
-[[nodiscard]] inline Cell known(double x, int digits = 6) { return std::isfinite(x) ? Cell(x, digits) : Cell(); }
-
-struct NamedCoefficient {
-  const char* name;
-  double ChinchillaLaw::*field;
-};
-inline constexpr NamedCoefficient chinchilla_coefficients[] = {{"E", &ChinchillaLaw::irreducible_loss},
-                                                               {"A", &ChinchillaLaw::parameter_coefficient},
-                                                               {"B", &ChinchillaLaw::token_coefficient},
-                                                               {"alpha", &ChinchillaLaw::parameter_exponent},
-                                                               {"beta", &ChinchillaLaw::token_exponent}};
-
 // 1e18 to 1e27, two to a decade, and the budgets of Chinchilla and of Llama 3.1 405B.
 inline constexpr double asked_budgets[] = {1e18, 3e18,    1e19, 3e19, 1e20, 3e20, 1e21,   3e21, 1e22, 3e22, 1e23,
                                            3e23, 5.76e23, 1e24, 3e24, 1e25, 3e25, 3.8e25, 1e26, 3e26, 1e27};
@@ -91,7 +79,7 @@ inline constexpr double asked_budgets[] = {1e18, 3e18,    1e19, 3e19, 1e20, 3e20
   };
   const auto add_law = [&](const std::string& name, const char* kind, const fit::BootstrapReport& boot,
                            const law::FitRange& range) {
-    for (const NamedCoefficient& c : chinchilla_coefficients) {
+    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
       const auto value = [&c](const ChinchillaLaw& l) { return l.*c.field; };
       add(name, kind, c.name, std::nullopt, fit::estimate(boot, value, level), range);
     }
@@ -157,7 +145,7 @@ inline constexpr double asked_budgets[] = {1e18, 3e18,    1e19, 3e19, 1e20, 3e20
         huber ? Cell(used.delta, 3) : Cell(),
         huber && report.robust_residual_sd > 0 ? known(used.delta / report.robust_residual_sd, 3) : Cell(),
         {report.objective, 8}};
-    for (const NamedCoefficient& c : chinchilla_coefficients) row.push_back(known(report.law.*c.field, 7));
+    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) row.push_back(known(report.law.*c.field, 7));
     row.push_back(known(split.exponent_parameters));
     row.push_back(known(split.exponent_tokens));
     for (const double flop : {5.76e23, 3.8e25}) {

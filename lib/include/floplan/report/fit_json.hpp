@@ -44,7 +44,7 @@ namespace detail {
 
 [[nodiscard]] inline Json law_json(const law::Chinchilla<double>& law) {
   Json out;
-  for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) out[c.name] = law.*c.field;
+  for (const law::NamedCoefficient& c : law::chinchilla_coefficients) out[c.name] = law.*c.field;
   return out;
 }
 
@@ -121,7 +121,7 @@ namespace detail {
 // The uncertain coefficients of a fit, in the order of the formula.
 [[nodiscard]] inline Json coefficients_json(const fit::Study& s) {
   Json out;
-  for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) {
+  for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
     const auto field = c.field;
     out[c.name] = to_json(fit::estimate(
         s.boot, [field](const law::Chinchilla<double>& law) { return law.*field; }, s.level));
@@ -154,11 +154,11 @@ namespace detail {
     Json rows = Json::array();
     for (const law::Chinchilla<double>& law : s.boot.laws) {
       Json row = Json::array();
-      for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) row.push_back(law.*c.field);
+      for (const law::NamedCoefficient& c : law::chinchilla_coefficients) row.push_back(law.*c.field);
       rows.push_back(std::move(row));
     }
     replicates = {{"columns", Json::array()}, {"rows", std::move(rows)}};
-    for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) replicates["columns"].push_back(c.name);
+    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) replicates["columns"].push_back(c.name);
   }
   const std::string count = table.count == runs::ParameterCount::non_embedding ? "non_embedding"
                             : table.count == runs::ParameterCount::active      ? "active"

@@ -26,8 +26,6 @@ namespace floplan::report {
 
 namespace detail {
 
-[[nodiscard]] inline Cell known(double x, int digits) { return std::isfinite(x) ? Cell(x, digits) : Cell(); }
-
 [[nodiscard]] inline std::string estimator_text(const fit::EstimatorAnswer& e) {
   std::string out = fit::to_text(e.estimator.loss);
   if (e.estimator.loss == fit::Loss::huber) {
@@ -93,10 +91,9 @@ namespace detail {
   Table out({"coefficient", "value", "standard error", "low", "high"});
   const auto add = [&](const std::string& name, const auto& quantity) {
     const Estimate e = fit::estimate(s.boot, quantity, s.level);
-    out.add({name, detail::known(e.value, 7), detail::known(e.standard_error, 3), detail::known(e.interval.low, 5),
-             detail::known(e.interval.high, 5)});
+    out.add({name, known(e.value, 7), known(e.standard_error, 3), known(e.interval.low, 5), known(e.interval.high, 5)});
   };
-  for (const fit::detail::CoefficientKey& c : fit::detail::coefficient_keys) {
+  for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
     const auto field = c.field;
     add(c.name, [field](const law::Chinchilla<double>& law) { return law.*field; });
   }
@@ -124,9 +121,8 @@ namespace detail {
     const auto count = [](double x) { return std::isfinite(x) ? Cell(print(Parameters(x), 4)) : Cell(); };
     optima.add({print_number(o.budget.value, 3), Cell(p.extrapolation_decades, 2), count(p.parameters.value),
                 count(p.parameters.interval.low), count(p.parameters.interval.high), count(p.tokens.value),
-                count(p.tokens.interval.low), count(p.tokens.interval.high),
-                detail::known(p.tokens_per_parameter.value, 3), detail::known(p.loss.value, 4),
-                detail::known(p.loss.interval.low, 4), detail::known(p.loss.interval.high, 4)});
+                count(p.tokens.interval.low), count(p.tokens.interval.high), known(p.tokens_per_parameter.value, 3),
+                known(p.loss.value, 4), known(p.loss.interval.low, 4), known(p.loss.interval.high, 4)});
   }
   if (optima.size() > 0) out += optima.text();
   if (!s.estimators.empty()) {

@@ -79,6 +79,9 @@ class Cell {
   bool number_ = false;
 };
 
+// A number that may be unknown: blank where it is not finite.
+[[nodiscard]] inline Cell known(double x, int digits = 6) { return std::isfinite(x) ? Cell(x, digits) : Cell(); }
+
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
