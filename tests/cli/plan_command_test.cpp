@@ -38,6 +38,7 @@ std::vector<Case> cases() {
       {"--params", "parameters", "6.738415616B", "/result/parameters"},
       {"--tokens", "tokens", "20T", "/result/tokens"},
       {"--law", "law", "hoffmann-2022", "/result/loss"},
+      {"--loss", "target_loss", "1.9", "/result/tokens"},
       {"--attention", "attention", "full", "/result/training_flop"},
       {"--accelerator", "accelerator", "h200-sxm", "/inputs/accelerator"},
       {"--precision", "precision", "fp8", "/result/mfu"},
@@ -111,8 +112,8 @@ TEST_CASE("the answer of plan has every key of the interface, with the right kin
   CHECK(result.at("parameters") == 405853388800);
   // A published law has no known uncertainty.
   cli::check_no_null(answer, "",
-                     {"inputs.parameters", "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "result.loss_estimate",
-                      "result.loss_new_run"});
+                     {"inputs.parameters", "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.target_loss",
+                      "result.target_loss", "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
 }
 
 TEST_CASE("the 405B file gives the published figures on the command line") {

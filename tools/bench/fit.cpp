@@ -14,6 +14,9 @@
 #include "floplan/fit/bootstrap.hpp"
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/covariance.hpp"
+#include "floplan/fit/coverage.hpp"
+#include "floplan/fit/prediction.hpp"
+#include "floplan/fit/profile_likelihood.hpp"
 
 namespace {
 
@@ -81,6 +84,32 @@ void covariances(benchmark::State& state) {
   while (state.KeepRunning()) benchmark::DoNotOptimize(fit::covariance(rows, report));
 }
 
+void a_further_run(benchmark::State& state) {
+  const auto rows = rows_like_the_replication(240);
+  const auto report = fit::chinchilla(rows, with(fit::Loss::huber));
+  const auto boot = fit::bootstrap(rows, report);
+  const auto noise = fit::run_noise(rows, report);
+  while (state.KeepRunning())
+    benchmark::DoNotOptimize(fit::predict(boot, noise, report.range, Parameters(70e9), Tokens(1.4e12)));
+}
+
+void profiles(benchmark::State& state) {
+  const auto rows = rows_like_the_replication(240);
+  const auto report = fit::chinchilla(rows, with(fit::Loss::least_squares));
+  while (state.KeepRunning())
+    benchmark::DoNotOptimize(
+        fit::profile_likelihood(rows, report, {.points = static_cast<std::size_t>(state.range(0))}));
+}
+
+void coverage_set(benchmark::State& state) {
+  const fit::CoverageCase one = fit::reference_cases().front();
+  while (state.KeepRunning()) {
+    benchmark::DoNotOptimize(
+        fit::coverage(one.design, one.law, one.noise, one.options, {.sets = 8, .resamples = 400, .threads = 1}));
+  }
+  state.SetItemsProcessed(state.iterations() * 8);
+}
+
 BENCHMARK(objective_and_gradient<false>)->Arg(240);
 BENCHMARK(objective_and_gradient<true>)->Arg(240);
 BENCHMARK_CAPTURE(exact_fit, huber, fit::Loss::huber)->Arg(240)->Unit(benchmark::kMicrosecond);
@@ -100,5 +129,8 @@ BENCHMARK_CAPTURE(resamples, least_absolute, fit::Loss::least_absolute_deviation
     ->UseRealTime();
 BENCHMARK(hoffmann_starts)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(covariances)->Unit(benchmark::kMicrosecond);
+BENCHMARK(a_further_run)->Unit(benchmark::kMicrosecond);
+BENCHMARK(profiles)->Arg(0)->Arg(12)->Unit(benchmark::kMillisecond);
+BENCHMARK(coverage_set)->Unit(benchmark::kMillisecond);
 
 }  // namespace

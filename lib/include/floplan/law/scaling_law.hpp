@@ -68,11 +68,12 @@ struct FitRange {
   std::optional<double> flop_low, flop_high;
 };
 
-// How far outside [low, high], in powers of ten; 0 inside or at an unknown end.
+// How far outside [low, high], in powers of ten; 0 inside, at an unknown end, or within rounding (1e-12) of an end.
 [[nodiscard]] inline double decades_outside(double x, std::optional<double> low, std::optional<double> high) {
-  if (high && x > *high) return std::log10(x / *high);
-  if (low && x < *low) return std::log10(*low / x);
-  return 0;
+  const double above = high ? std::log10(x / *high) : 0;
+  const double below = low ? std::log10(*low / x) : 0;
+  const double out = std::max(above, below);
+  return out > 1e-12 ? out : 0;
 }
 
 // " (N 57.3M to 16.2B, D 819M to 318B, C 1.4e18 to 1.3e22)", of the ends that are known.
