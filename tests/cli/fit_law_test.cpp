@@ -201,3 +201,52 @@ TEST_CASE("a loss that the model never reaches, or reaches by some of the laws o
   cli::check_refused(plan + cli::Arguments{"--loss", "2.0", "--tokens", "1T"}, 2, "--tokens");
   cli::check_refused({"plan", cli::plan_405b, "--loss", "2.0", "--law", "none"}, 2, "--loss");
 }
+
+TEST_CASE("runs on one line of tokens and parameters, and a surface that is not identified, are refused") {
+  const TemporaryFolder folder;
+  std::vector<runs::Observation> line;
+  for (int i = 0; i < 12; ++i) {
+    const double n = 3e7 * std::pow(1.6, i);
+    line.push_back({n, 20 * n, truth.loss(n, 20 * n), 1, i});
+  }
+  RandomStream random(14);
+  fit_data::add_noise(line, 0.01, random);
+  const std::string runs = folder.file("line.csv", text_of(line));
+  cli::check_refused({"fit", runs, "--bootstrap", "50"}, 5, "straight line");
+  cli::check_refused({"isoflop", runs, "--method", "surface"}, 5, "straight line");
+}
+
+TEST_CASE("a valley where all three terms live is found beside a basin where one is zero") {
+  const TemporaryFolder folder;
+  const law::Chinchilla<double> narrow{1.72, 1, 2100, 0.05, 0.2};
+  std::vector<runs::Observation> rows;
+  for (int i = 0; i < 8; ++i) {
+    for (int j = 0; j < 8; ++j) {
+      const double n = 1e7 * std::pow(3e3, i / 7.0);
+      const double d = 1e8 * std::pow(3e3, j / 7.0);
+      rows.push_back({n, d, narrow.loss(n, d), 1, i});
+    }
+  }
+  RandomStream random(15);
+  fit_data::add_noise(rows, 1e-5, random);
+  const Json found =
+      ask({"fit", folder.file("narrow.csv", text_of(rows)), "--bootstrap", "0", "--anyway"})["result"]["parameters"];
+  CHECK(found["E"]["value"].get<double>() == doctest::Approx(1.72).epsilon(0.02));
+}
+
+TEST_CASE("a file that is read is never written over, and contradictions are named") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", sweep());
+  cli::check_refused({"fit", runs, "--bootstrap", "0", "--out", runs}, 2, "--out");
+  CHECK(read_text_file(runs) == sweep());
+  cli::check_refused({"fit", runs, "--fix", "E=1", "--fix", "E=2"}, 2, "twice");
+  cli::check_refused({"fit", runs, "--fix", "E=1..2"}, 2, "--fix");
+  cli::check_refused({"fit", runs, "--bound", "E=2"}, 2, "--bound");
+  cli::check_refused({"fit", runs, "--where", "loss<3,5"}, 2, "quotes");
+  cli::check_refused({"optimum", "--flop", "1e24", "--train-mfu", "40%"}, 2, "--train-mfu");
+  const Json few = ask({"fit", runs, "--bootstrap", "5"});
+  CHECK(cli::warns(few, "interval_not_available"));
+  CHECK(few["result"]["parameters"]["E"]["low"].is_null());
+  const Json without = ask({"fit", runs, "--bootstrap", "50", "--fix", "B=0"});
+  CHECK(without["result"]["optimum"].empty());
+}

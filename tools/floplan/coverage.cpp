@@ -92,7 +92,15 @@ Answer answer_coverage(const Session& session, const Options& o) {
                                                             " of " + std::to_string(found.sets) +
                                                             " simulated sets gave no interval and are not counted"});
     }
-    if (found.stopped) break;
+    if (found.sets == found.without_answer && !found.stopped) {
+      throw Error(Failure::no_answer, "no_interval", "coverage",
+                  one.name + ": none of " + std::to_string(found.sets) + " simulated sets gives an interval");
+    }
+    if (found.stopped) {
+      answer.warnings.push_back({"interrupted", one.name + ": interrupted after " + std::to_string(found.sets) +
+                                                    " of " + std::to_string(simulation.sets) + " sets"});
+      break;
+    }
   }
   answer.inputs.update({{"sets", simulation.sets},
                         {"bootstrap", simulation.resamples},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "estimator_source.hpp"
 
+#include <string_view>
+
 #include "floplan/core/quantity_text.hpp"
 
 namespace floplan::cli {
@@ -19,7 +21,12 @@ void bound(fit::ChinchillaBounds& bounds, const std::string& text, const char* o
                           : name == "beta"  ? &bounds.token_exponent
                                             : nullptr;
   if (of == nullptr) throw refuse("must name E, A, B, alpha or beta, got \"" + name + "\"");
+  if (*of != fit::Bounds() && *of != fit::ChinchillaBounds().parameter_exponent) {
+    throw refuse(name + " is fixed or bounded twice, got \"" + text + "\" after another");
+  }
   const std::string value = text.substr(equals + 1);
+  if ((value.find("..") != std::string::npos) != (std::string_view(option) == "--bound"))
+    throw refuse("--fix takes one value (E=1.69) and --bound a range (alpha=0.2..0.5), got \"" + text + "\"");
   const auto dots = value.find("..");
   of->low = parse_number(value.substr(0, dots), option);
   of->high = dots == std::string::npos ? of->low : parse_number(value.substr(dots + 2), option);

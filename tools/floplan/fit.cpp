@@ -31,23 +31,6 @@ struct Options {
   bool anyway = false;
 };
 
-// A law that the runs do not pin down, or a search that got nowhere, is no answer, unless it is asked for all the same.
-void refuse_untrusted(const fit::ChinchillaReport& report) {
-  if (!report.identifiability.identifiable) {
-    throw Error(Failure::no_answer, "not_identified", "fit",
-                "these runs do not identify the law: " + report.identifiability.reason +
-                    "; run a wider range of N and of D, fix a coefficient (--fix E=1.69), or see what there is with "
-                    "--anyway");
-  }
-  if (!report.search.converged) {
-    throw Error(Failure::no_answer, "not_converged", "fit",
-                "the search did not reach a minimum (gradient " + print_number(report.search.gradient, 2) +
-                    " of the objective" +
-                    (report.degrees_of_freedom == 0 ? ", and there are no more runs than coefficients" : "") +
-                    "); add runs, fix a coefficient (--fix E=1.69), or see what there is with --anyway");
-  }
-}
-
 fit::StudyOptions study_options(const Session& session, const Options& o, const runs::RunTable& table) {
   fit::StudyOptions out;
   out.estimator = o.estimator.read();
@@ -83,7 +66,7 @@ Answer answer_fit(const Session& session, const Options& o) {
   const runs::RunTable table = o.runs.read(answer.warnings, by_budget);
   const fit::Study study = naming_skipped_rows(table, [&] {
     fit::Study out = fit::study(table.observations, study_options(session, o, table));
-    if (!o.anyway) refuse_untrusted(out.fit);
+    if (!o.anyway) fit::require_trusted(out.fit);
     return out;
   });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());

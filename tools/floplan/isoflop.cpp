@@ -90,7 +90,9 @@ void add_beside(Answer& answer, const std::string& key, const std::string& what,
 // The law that the runs support, or nothing where they support none.
 std::optional<law::Chinchilla<>> surface_of(const runs::RunTable& table) {
   try {
-    return fit::chinchilla(table.observations).law;
+    const fit::ChinchillaReport report = fit::chinchilla(table.observations);
+    fit::require_trusted(report);
+    return report.law;
   } catch (const Error& error) {
     if (error.failure() != Failure::no_answer) throw;
     return std::nullopt;
@@ -157,7 +159,12 @@ Answer answer_isoflop(const Session&, const Options& o) {
     if (o.method != "surface") return naming_skipped_rows(table, [&] { return fit::isoflop(groups.budgets, options); });
     std::vector<double> budgets;
     for (const fit::BudgetRuns& budget : groups.budgets) budgets.push_back(budget.flop);
-    return fit::isoflop_surface(fit::chinchilla(table.observations).law, budgets, options.level);
+    return naming_skipped_rows(table, [&] {
+      const fit::ChinchillaReport surface = fit::chinchilla(table.observations);
+      fit::require_trusted(surface);
+      answer.warnings.insert(answer.warnings.end(), surface.warnings.begin(), surface.warnings.end());
+      return fit::isoflop_surface(surface.law, budgets, options.level);
+    });
   }();
   for (const Warning& w : report.warnings) answer.warnings.push_back(w);
 

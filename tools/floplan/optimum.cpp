@@ -61,6 +61,16 @@ optimum::Demand demand_of(const Session& session, const Options& o) {
     out.output = given<Tokens>(o.output_tokens, "--output-tokens").value_or(Tokens(0));
   }
   const bool priced = o.train_accelerator || o.train_price || o.serve_accelerator || o.serve_price;
+  for (const auto& [text, option] : {std::pair(&o.train_precision, "--train-precision"),
+                                     {&o.train_mfu, "--train-mfu"},
+                                     {&o.serve_precision, "--serve-precision"},
+                                     {&o.input_mfu, "--input-mfu"},
+                                     {&o.output_mfu, "--output-mfu"}}) {
+    if (*text && !priced) {
+      throw Error(Failure::usage, "missing_option", option,
+                  "is of dollars: give --train-accelerator or --train-price too");
+    }
+  }
   if (!priced) return out;
   const std::string train = o.train_accelerator.value_or("h100-sxm");
   const std::string serve = o.serve_accelerator.value_or(train);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -30,6 +31,7 @@ struct Program::State {
   std::string catalog_folder;
 
   int answer_and_print();
+  void refuse_output_over_input(int argc, char** argv) const;
   void print_error(std::string_view code, const std::string& message, const std::string& where) const;
 };
 
@@ -217,6 +219,20 @@ void Program::State::print_error(std::string_view code, const std::string& messa
   }
 }
 
+// The words of the command line that name the file which --out names: an input that would be lost.
+void Program::State::refuse_output_over_input(int argc, char** argv) const {
+  std::error_code error;
+  if (out.empty() || !std::filesystem::is_regular_file(out, error)) return;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--out") {
+      ++i;
+    } else if (!word.starts_with("-") && std::filesystem::equivalent(word, out, error) && !error) {
+      throw Error(Failure::usage, "output_is_input", "--out", "would overwrite what is read from, " + out);
+    }
+  }
+}
+
 int Program::State::answer_and_print() {
   Session session;
   if (!catalog_folder.empty()) catalog::add_folder(session.catalog, catalog_folder);
@@ -258,6 +274,7 @@ int Program::run(int argc, char** argv) {
   state.command = typed_command(argc, argv);
   try {
     state.app.parse(argc, argv);
+    state.refuse_output_over_input(argc, argv);
     return state.answer_and_print();
   } catch (const CLI::Success& e) {  // --help, --version
     const int status = state.app.exit(e);

@@ -32,6 +32,12 @@ struct Allocation {
   }
 };
 
+// Whether the law has a best split between all parameters and all tokens.
+[[nodiscard]] inline bool has_optimum(const law::Chinchilla<double>& law) {
+  return law.parameter_coefficient > 0 && law.token_coefficient > 0 && law.parameter_exponent > 0 &&
+         law.token_exponent > 0;
+}
+
 [[nodiscard]] inline Allocation allocation(const law::Chinchilla<double>& law) {
   const double sum = law.parameter_exponent + law.token_exponent;
   const double ratio =

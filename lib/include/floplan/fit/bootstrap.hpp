@@ -45,6 +45,9 @@
 
 namespace floplan::fit {
 
+// An interval's ends are quantiles: fewer replicates than these have none.
+inline constexpr std::size_t fewest_replicates = 20;
+
 enum class ResampleUnit { rows, groups };
 
 struct BootstrapOptions {
@@ -217,8 +220,17 @@ struct Units {
     out.laws.push_back(replicate.law);
     out.replicates.push_back(b);
   }
-  out.available = out.laws.size() >= 2 && out.laws.size() >= 2 * out.failed;
-  if (!out.available) {
+  out.available = out.laws.size() >= fewest_replicates && out.laws.size() >= 2 * out.failed;
+  if (out.stopped) {
+    out.warnings.push_back({"interrupted", "the resamples were interrupted: intervals rest on " +
+                                               std::to_string(out.laws.size()) + " of " +
+                                               std::to_string(out.resamples)});
+  }
+  if (!out.available && out.failed == 0) {
+    out.warnings.push_back({"interval_not_available", "an interval needs at least " +
+                                                          std::to_string(fewest_replicates) + " resamples, got " +
+                                                          std::to_string(out.laws.size())});
+  } else if (!out.available) {
     out.warnings.push_back({"interval_not_available", std::to_string(out.failed) + " of " +
                                                           std::to_string(out.resamples) + " resamples have no answer"});
   } else if (20 * out.failed > out.resamples) {

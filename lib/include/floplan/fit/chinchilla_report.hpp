@@ -95,4 +95,22 @@ struct ChinchillaReport {
   }
 };
 
+// Throws Error(no_answer) for a fit that no decision should rest on: its runs do not pin the law down, or the search got
+// nowhere. Says what would help.
+inline void require_trusted(const ChinchillaReport& report) {
+  if (!report.identifiability.identifiable) {
+    throw Error(Failure::no_answer, "not_identified", "fit",
+                "these runs do not identify the law: " + report.identifiability.reason +
+                    "; run a wider range of N and of D, look for a run that is far off, or fix a coefficient (--fix "
+                    "E=1.69); --anyway shows what there is");
+  }
+  if (!report.search.converged) {
+    throw Error(Failure::no_answer, "not_converged", "fit",
+                "the search did not reach a minimum (gradient " + print_number(report.search.gradient, 2) +
+                    " of the objective" +
+                    (report.degrees_of_freedom == 0 ? ", and there are no more runs than coefficients" : "") +
+                    "); add runs or fix a coefficient (--fix E=1.69); --anyway shows what there is");
+  }
+}
+
 }  // namespace floplan::fit

@@ -245,7 +245,7 @@ inline void check_coverage(std::span<const runs::Observation> design, const Simu
     const double count = static_cast<double>(widths.size());
     one.below /= count;
     one.above /= count;
-    one.covered = 1 - one.below - one.above;
+    one.covered = std::max(0.0, 1 - one.below - one.above);
     one.standard_error = std::sqrt(one.covered * (1 - one.covered) / count);
     std::sort(widths.begin(), widths.end());
     one.median_width = quantile_of_sorted(widths, 0.5);

@@ -43,7 +43,7 @@ namespace floplan::fit {
   out.estimate = law.form;
   out.laws = law.replicates;
   out.resamples = law.replicates.size();
-  out.available = law.replicates.size() >= 2;
+  out.available = law.replicates.size() >= fewest_replicates;
   return out;
 }
 
@@ -127,6 +127,7 @@ class FitFileReader {
   [[nodiscard]] double coefficient(const Json& value, const law::NamedCoefficient& c, const std::string& key) const {
     const double x = number(value, key);
     const bool exponent = std::string_view(c.name).size() > 1;
+    if (exponent && x > 20) throw fail(key, "must be at most 20, got " + print_number(x, 6));
     if (exponent ? !(x > 0) : !(x >= 0))
       throw fail(key,
                  std::string(exponent ? "must be positive" : "must not be negative") + ", got " + print_number(x, 6));
@@ -157,6 +158,7 @@ class FitFileReader {
     if (found == result_.end() || found->is_null()) return;
     std::vector<const law::NamedCoefficient*> columns;
     const Json& names = at(*found, "columns", "replicates.");
+    if (!names.is_array()) throw fail("replicates.columns", "must be an array, got " + names.dump());
     for (const Json& name : names) {
       const auto same = std::find_if(law::chinchilla_coefficients.begin(), law::chinchilla_coefficients.end(),
                                      [&](const law::NamedCoefficient& c) { return name == c.name; });
@@ -167,6 +169,7 @@ class FitFileReader {
     if (columns.size() != law::chinchilla_coefficients.size())
       throw fail("replicates.columns", "must be E, A, B, alpha and beta, got " + names.dump());
     const Json& rows = at(*found, "rows", "replicates.");
+    if (!rows.is_array()) throw fail("replicates.rows", "must be an array of arrays, got " + rows.dump());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::string key = "replicates.rows[" + std::to_string(i) + "]";
       if (!rows[i].is_array() || rows[i].size() != columns.size())

@@ -164,11 +164,6 @@ inline void check_positive(double value, const char* where, const char* what, co
   throw Error(Failure::usage, "out_of_range", where, std::string(what) + " must be positive and finite, got " + text);
 }
 
-[[nodiscard]] inline bool has_optimum(const law::Chinchilla<double>& law) {
-  return law.parameter_coefficient > 0 && law.token_coefficient > 0 && law.parameter_exponent > 0 &&
-         law.token_exponent > 0;
-}
-
 }  // namespace detail
 
 // range: of the rows that were fitted. boot and noise: of the same fit.
@@ -194,7 +189,7 @@ inline void check_positive(double value, const char* where, const char* what, co
 [[nodiscard]] inline OptimumPrediction compute_optimal(const BootstrapReport& boot, const law::FitRange& range,
                                                        Flop budget, double level = 0.9) {
   detail::check_positive(budget.value, "compute_optimal", "budget", print(budget));
-  if (!detail::has_optimum(boot.estimate)) {
+  if (!has_optimum(boot.estimate)) {
     throw Error(Failure::no_answer, "no_optimum", "compute_optimal",
                 "the optimum is interior only where A, B, alpha and beta are positive, got A " +
                     print_number(boot.estimate.parameter_coefficient, 6) + " and B " +
@@ -204,7 +199,7 @@ inline void check_positive(double value, const char* where, const char* what, co
     return estimate(
         boot,
         [&](const law::Chinchilla<double>& law) {
-          if (!detail::has_optimum(law)) return std::numeric_limits<double>::quiet_NaN();
+          if (!has_optimum(law)) return std::numeric_limits<double>::quiet_NaN();
           const Allocation split = allocation(law);
           return quantity(law, split.parameters(budget).value, split.tokens(budget).value);
         },
@@ -217,7 +212,7 @@ inline void check_positive(double value, const char* where, const char* what, co
   out.loss = of_optimum([](const Law& law, double n, double d) { return law.loss(n, d); });
   out.tokens_per_parameter = of_optimum([](const Law&, double n, double d) { return d / n; });
   out.extrapolation_decades = law::decades_outside(budget.value, range.flop_low, range.flop_high);
-  for (const Law& law : boot.laws) out.without_optimum += detail::has_optimum(law) ? 0 : 1;
+  for (const Law& law : boot.laws) out.without_optimum += has_optimum(law) ? 0 : 1;
   return out;
 }
 

@@ -129,7 +129,7 @@ namespace detail {
   if (budgets.empty() && out.fit.range.flop_high) {
     for (const double times : {1.0, 10.0, 100.0, 1000.0}) budgets.emplace_back(*out.fit.range.flop_high * times);
   }
-  if (detail::has_optimum(out.fit.law)) {
+  if (has_optimum(out.fit.law)) {
     for (const Flop budget : budgets)
       out.optima.push_back({budget, compute_optimal(out.boot, out.fit.range, budget, options.level)});
   }

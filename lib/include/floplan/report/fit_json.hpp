@@ -206,7 +206,8 @@ namespace detail {
            {{"resamples", s.boot.resamples},
             {"answered", s.boot.laws.size()},
             {"failed", s.boot.failed},
-            {"available", s.boot.available}}},
+            {"available", s.boot.available},
+            {"complete", !s.boot.stopped}}},
           {"log_residuals", s.noise.available ? Json(s.noise.log_residuals) : Json(nullptr)},
           {"replicates", std::move(replicates)}};
 }

@@ -97,7 +97,10 @@ namespace detail {
     const auto field = c.field;
     add(c.name, [field](const law::Chinchilla<double>& law) { return law.*field; });
   }
-  add("exponent of N*(C)", [](const law::Chinchilla<double>& law) { return fit::allocation(law).exponent_parameters; });
+  if (fit::has_optimum(s.fit.law)) {
+    add("exponent of N*(C)",
+        [](const law::Chinchilla<double>& law) { return fit::allocation(law).exponent_parameters; });
+  }
   return out;
 }
 
@@ -110,10 +113,14 @@ namespace detail {
              ? percent + " intervals from " + std::to_string(s.boot.laws.size()) + " resamples, bias-corrected\n"
              : "no interval is available\n";
   if (s.profile) out += detail::profile_text(*s.profile);
-  const fit::Allocation split = fit::allocation(s.fit.law);
-  out += "\nWhat it says to buy: N* = " + print_number(split.coefficient, 5) + " (C/6)^" +
-         print_number(split.exponent_parameters, 5) + ", D* = (C/6)^" + print_number(split.exponent_tokens, 5) + " / " +
-         print_number(split.coefficient, 5) + "\n";
+  if (fit::has_optimum(s.fit.law)) {
+    const fit::Allocation split = fit::allocation(s.fit.law);
+    out += "\nWhat it says to buy: N* = " + print_number(split.coefficient, 5) + " (C/6)^" +
+           print_number(split.exponent_parameters, 5) + ", D* = (C/6)^" + print_number(split.exponent_tokens, 5) +
+           " / " + print_number(split.coefficient, 5) + "\n";
+  } else {
+    out += "\nIt says nothing of what to buy: without A, B, alpha and beta there is no best split\n";
+  }
   Table optima(
       {"budget (FLOP)", "decades beyond", "N*", "low", "high", "D*", "low", "high", "D*/N*", "loss", "low", "high"});
   for (const fit::BudgetOptimum& o : s.optima) {

@@ -148,7 +148,7 @@ inline constexpr fit::IsoflopMethod curve_methods[] = {fit::IsoflopMethod::parab
     const std::vector<fit::Profile> unchecked = fit::isoflop_profiles(study.budgets, study.with(method, false));
     for (std::size_t k = 0; k < checked.size(); ++k) add(options, checked[k], unchecked[k], checked[k].points);
   }
-  if (!study.refit || !fit::detail::has_optimum(study.refit->law)) return out;
+  if (!study.refit || !fit::has_optimum(study.refit->law)) return out;
   const fit::IsoflopReport surface =
       fit::isoflop_surface(resampled(context.runs, *study.refit), study.flop(), study.options.level);
   for (std::size_t k = 0; k < surface.profiles.size(); ++k) {
@@ -202,7 +202,7 @@ inline constexpr fit::IsoflopMethod curve_methods[] = {fit::IsoflopMethod::parab
       }
     }
   }
-  if (study.refit && fit::detail::has_optimum(study.refit->law)) {
+  if (study.refit && fit::has_optimum(study.refit->law)) {
     const fit::BootstrapReport boot = resampled(context.runs, *study.refit);
     const fit::IsoflopReport surface = fit::isoflop_surface(boot, study.flop(), level);
     const std::size_t profiles = surface.profiles.size();

@@ -11,7 +11,8 @@
 //
 // A bare value that reads as a number (500M, 1e-3, true and false as 1 and 0) is compared with the cell's number; a
 // cell without one (blank, NaN, text) equals no number, differs from every number and is neither less nor greater. Any
-// other value is compared as text, byte by byte, so dates as 2024-05-31 order.
+// other value is compared as text, byte by byte, so dates as 2024-05-31 order; < and > take no other bare word, because
+// "3.5nats" and "3,5" are numbers gone wrong. Quote a text that is meant to be ordered.
 //
 // Errors are of usage and say at which character, from 1. Pitfall: a bare value ends at a space, a parenthesis or an
 // operator: quote text that holds one.
@@ -193,9 +194,20 @@ class RowFilter {
     if (!out.numeric && (out.term.columns.size() != 1 || out.term.factor != 1))
       throw refused(value_at,
                     "\"" + detail::shown(name) + "\" is a number here, got the text \"" + detail::shown(value) + "\"");
+    const bool orders = out.op != Operator::equal && out.op != Operator::different && out.op != Operator::contains;
+    if (!out.numeric && orders && value_quote == '\0' && !looks_like_a_date(value)) {
+      throw refused(value_at, "expected a number, a date, or a text in quotes, got \"" + detail::shown(value) + "\"");
+    }
     if (out.op == Operator::contains && value.empty()) throw refused(op_at, "~ needs a text to look for, got none");
     comparisons_.push_back(std::move(out));
     steps_.push_back({Kind::compare, comparisons_.size() - 1});
+  }
+
+  // 2024-05-31, 2024/05, 2024-05-31T12:00: text that orders as it should.
+  [[nodiscard]] static bool looks_like_a_date(std::string_view text) {
+    const auto digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(text[i])) != 0; };
+    return text.size() >= 6 && digit(0) && digit(1) && digit(2) && digit(3) && (text[4] == '-' || text[4] == '/') &&
+           digit(5);
   }
 
   [[nodiscard]] Operator comparison_operator() {

@@ -88,15 +88,41 @@ struct SearchOutcome {
   return median_size(residual, weight, free) / 0.674489750196081743;
 }
 
+[[nodiscard]] inline Theta start_at(const GridNode& node) {
+  const auto level = [](double c) { return c > 0 ? std::max(std::log(c), zero_level) : zero_level; };
+  const Triple& c = node.coefficients.value;
+  return {level(c[0]), level(c[1]), level(c[2]), node.parameter_exponent, node.token_exponent};
+}
+
+// The lowest node of each line of a map, along either exponent, among those with no coefficient at zero that is not fixed.
+[[nodiscard]] inline std::vector<Theta> interior_starts(const ChinchillaProblem& problem,
+                                                        const std::vector<GridNode>& map, std::size_t columns) {
+  std::vector<std::size_t> best;
+  const auto consider = [&](std::size_t first, std::size_t step, std::size_t count) {
+    std::size_t lowest = map.size();
+    for (std::size_t i = 0, at = first; i < count; ++i, at += step) {
+      bool inside = true;
+      for (std::size_t k = 0; k < 3; ++k)
+        inside = inside && (problem.box.fixed[k] || map[at].coefficients.value[k] > 0);
+      if (inside && (lowest == map.size() || map[at].coefficients.objective < map[lowest].coefficients.objective))
+        lowest = at;
+    }
+    if (lowest < map.size()) best.push_back(lowest);
+  };
+  const std::size_t lines = map.size() / columns;
+  for (std::size_t j = 0; j < lines; ++j) consider(j * columns, 1, columns);
+  for (std::size_t k = 0; k < columns; ++k) consider(k, columns, lines);
+  std::sort(best.begin(), best.end());
+  best.erase(std::unique(best.begin(), best.end()), best.end());
+  std::vector<Theta> out;
+  for (const std::size_t at : best) out.push_back(start_at(map[at]));
+  return out;
+}
+
 // The local minima of a map, as starts.
 [[nodiscard]] inline std::vector<Theta> starts_of(const std::vector<GridNode>& map, std::size_t columns) {
   std::vector<Theta> out;
-  const auto level = [](double c) { return c > 0 ? std::max(std::log(c), zero_level) : zero_level; };
-  for (const std::size_t index : local_minima(map, columns)) {
-    const GridNode& node = map[index];
-    const Triple& c = node.coefficients.value;
-    out.push_back({level(c[0]), level(c[1]), level(c[2]), node.parameter_exponent, node.token_exponent});
-  }
+  for (const std::size_t index : local_minima(map, columns)) out.push_back(start_at(map[index]));
   return out;
 }
 
@@ -125,8 +151,20 @@ struct SearchOutcome {
   };
   const Residual residual = problem.estimator.residual;
   const ExponentGrid grid = grid_for(problem, settings.exponent_low, settings.exponent_high, settings.points);
-  descend(starts_of(map_grid(problem.rows, residual, grid, problem.low, problem.high), grid.token_exponents.size()));
+  const std::vector<GridNode> map = map_grid(problem.rows, residual, grid, problem.low, problem.high);
+  descend(starts_of(map, grid.token_exponents.size()));
   descend(given);
+  const auto vanished = [&](const Theta& theta) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (!problem.box.fixed[k] && theta[k] <= zero_level) return true;
+    }
+    return false;
+  };
+  if (vanished(out.best.theta) || !out.best.converged) {
+    // A valley where all three terms live may be too narrow for the map to see beside a basin where one of them is zero:
+    // start in it on every line of the map.
+    descend(interior_starts(problem, map, grid.token_exponents.size()));
+  }
 
   std::vector<double> r(problem.rows.packs * pack_size);
   residuals(problem.rows, residual, out.best.theta, r.data());

@@ -38,6 +38,29 @@ namespace floplan::fit::detail {
   return Error(Failure::no_answer, "not_identified", "fit", which + "; " + cure);
 }
 
+// Standard deviation of ln D about its straight line in ln N, over rows of positive weight; infinite where D falls as N
+// rises (one budget): there one term rises and the other falls, which tells them apart.
+[[nodiscard]] inline double scatter_about_rising_line(const ChinchillaRows& rows) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  for (std::size_t i = 0; i < rows.size; ++i) {
+    if (!(rows.weight[i] > 0)) continue;
+    n += 1;
+    x += rows.x[i];
+    y += rows.y[i];
+  }
+  x /= n;
+  y /= n;
+  for (std::size_t i = 0; i < rows.size; ++i) {
+    if (!(rows.weight[i] > 0)) continue;
+    const double dx = rows.x[i] - x, dy = rows.y[i] - y;
+    xx += dx * dx;
+    xy += dx * dy;
+    yy += dy * dy;
+  }
+  if (!(xy > 0)) return std::numeric_limits<double>::infinity();
+  return std::sqrt(std::max(0.0, yy - xy * xy / xx) / n);
+}
+
 // What can be seen before any search.
 inline void check_design(const ChinchillaRows& rows, const ChinchillaProblem& problem, std::size_t free) {
   if (rows.units < free) {
@@ -54,6 +77,11 @@ inline void check_design(const ChinchillaRows& rows, const ChinchillaProblem& pr
         "A, alpha and E cannot be told apart when every row has the same "
         "parameters",
         "add runs with other N (at least three distinct ones), or fix A = 0");
+  }
+  if (!problem.box.fixed[3] && !problem.box.fixed[4] && scatter_about_rising_line(rows) < 0.01) {
+    throw not_identified(
+        "ln D is a straight line in ln N to 1% (as D = 20 N is), so the two terms cannot be told apart",
+        "add runs that are off the line, with more or fewer tokens for their size, or fix an exponent");
   }
 }
 
@@ -172,6 +200,18 @@ inline void fill_report(ChinchillaReport& report, const ChinchillaRows& rows, co
     if (theta[k] > zero_level || problem.box.fixed[k]) continue;
     report.identifiability.identifiable = false;
     report.identifiability.reason += (report.identifiability.reason.empty() ? "" : "; ") + std::string(vanished[k]);
+  }
+  const Bounds usual = ChinchillaBounds().parameter_exponent;
+  for (const std::size_t k : {std::size_t{3}, std::size_t{4}}) {
+    const Bounds& bounds = k == 3 ? report.options.bounds.parameter_exponent : report.options.bounds.token_exponent;
+    const bool ended =
+        std::find(report.at_bound.begin(), report.at_bound.end(), coefficient_names[k]) != report.at_bound.end();
+    // A bound that nobody asked for is the end of the search, and no answer.
+    if (!ended || bounds != usual) continue;
+    report.identifiability.identifiable = false;
+    report.identifiability.reason += (report.identifiability.reason.empty() ? "" : "; ") +
+                                     std::string(coefficient_names[k]) + " ran to the end of the search, " +
+                                     print_number(theta[k], 3);
   }
   add_warnings(report, standard_error);
 }
