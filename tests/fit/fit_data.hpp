@@ -10,6 +10,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -98,6 +99,16 @@ inline void add_noise(std::vector<floplan::runs::Observation>& rows, double sd, 
     const double z = std::sqrt(-2 * std::log(random.uniform())) * std::cos(6.283185307179586 * random.uniform());
     row.loss *= std::exp(sd * z);
   }
+}
+
+// The law that tests plant, and a planned sweep of it with noise.
+inline const floplan::law::Chinchilla<double> truth{1.72, 480, 2100, 0.35, 0.37};
+
+inline std::vector<floplan::runs::Observation> noisy(double sd, std::uint64_t seed, int budgets = 8, int sizes = 9) {
+  std::vector<floplan::runs::Observation> out = planned(truth, budgets, sizes);
+  floplan::RandomStream random(seed);
+  add_noise(out, sd, random);
+  return out;
 }
 
 }  // namespace fit_data

@@ -23,15 +23,8 @@ namespace {
 using namespace floplan;
 using Law = law::Chinchilla<double>;
 using Rows = std::vector<runs::Observation>;
-
-const Law truth{1.72, 480, 2100, 0.35, 0.37};
-
-Rows noisy(double sd, std::uint64_t seed, int budgets = 8, int sizes = 9) {
-  Rows out = fit_data::planned(truth, budgets, sizes);
-  RandomStream random(seed);
-  fit_data::add_noise(out, sd, random);
-  return out;
-}
+using fit_data::noisy;
+using fit_data::truth;
 
 fit::ChinchillaOptions squares(fit::Residual residual = fit::Residual::log) {
   fit::ChinchillaOptions out;

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,30 +95,24 @@ inline void check(const Question& q) {
 
 inline void add_intervals(Purchase& out, const catalog::Law& record, const Question& q, double level) {
   if (record.replicates.empty()) return;
-  const fit::BootstrapReport boot = fit::replicates_of(record);
+  const auto has_no_answer = [&q](const law::Chinchilla<double>& law) {
+    try {
+      (void)answer(law, q);
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  fit::BootstrapReport boot = fit::replicates_of(record);
+  out.without_answer = std::erase_if(boot.laws, has_no_answer);
   const auto of = [&](const auto& quantity) {
     return fit::estimate(
-        boot,
-        [&](const law::Chinchilla<double>& law) {
-          try {
-            return quantity(law, answer(law, q));
-          } catch (const Error&) {
-            return std::numeric_limits<double>::quiet_NaN();
-          }
-        },
-        level);
+        boot, [&](const auto& law) { return quantity(law, answer(law, q)); }, level);
   };
   using Law = law::Chinchilla<double>;
   out.parameters = of([](const Law&, const Split& s) { return s.parameters.value; });
   out.tokens = of([](const Law&, const Split& s) { return s.tokens.value; });
   out.loss_estimate = of([](const Law& law, const Split& s) { return law.loss(s.parameters.value, s.tokens.value); });
-  for (const Law& law : record.replicates) {
-    try {
-      (void)answer(law, q);
-    } catch (const Error&) {
-      ++out.without_answer;
-    }
-  }
 }
 
 inline void add_warnings(Purchase& out, const catalog::Law& record, const Question& q) {
