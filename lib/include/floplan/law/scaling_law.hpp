@@ -24,6 +24,7 @@
 #include "floplan/core/provenance.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/law/input.hpp"
 
 namespace floplan::law {
 
@@ -61,11 +62,17 @@ enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention
   return "6N";
 }
 
+struct InputRange {
+  Input input;
+  std::optional<double> low, high;
+};
+
 // The observations a law was fitted on; an end that is not known is absent.
 struct FitRange {
   std::optional<double> parameters_low, parameters_high;
   std::optional<double> tokens_low, tokens_high;
   std::optional<double> flop_low, flop_high;
+  std::vector<InputRange> others;  // of the inputs that are none of these
 };
 
 // How far outside [low, high], in powers of ten; 0 inside, at an unknown end, or within rounding (1e-12) of an end.
@@ -100,13 +107,15 @@ struct FitRange {
 
 template <class Form>
 struct LawRecord {
-  std::string name;   // author-year[-variant], as the command line takes it, or the file of a fit
+  std::string name;  // author-year[-variant], as the command line takes it, or the file of a fit
+  std::vector<std::string> aliases;
   std::string title;  // for people
   Form form;
   ParameterConvention parameter_convention = ParameterConvention::total;
   FlopConvention flop_convention = FlopConvention::six_n;
   std::string loss_unit = "nats/token";
   bool rounded = false;  // the published digits move the answer; the record's note says by how much
+  std::string trust;     // when to believe it, in a sentence
   FitRange range;
   // Other laws that the same runs might have given, each as likely (a bootstrap's refits); empty where none were published.
   std::vector<Form> replicates;

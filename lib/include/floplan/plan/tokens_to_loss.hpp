@@ -65,7 +65,7 @@ struct TokensToLoss {
   const Parameters n = counted_parameters(r);
   const Tokens own = optimum::tokens_for_loss(r.law->form, n, *r.target_loss);
   for (const law::Chinchilla<double>& law : r.law->replicates) {
-    const double gap = *r.target_loss - law.irreducible_loss - law.terms(n.value, 1).parameters;
+    const double gap = *r.target_loss - law.irreducible_loss - law.terms(n.value, 1.0).parameters;
     const double factor = gap > 0 ? std::pow(law.token_coefficient / gap, 1 / law.token_exponent) / own.value : -1;
     if (factor > 0 && factor < 1e6) {
       out.factors.push_back(factor);
