@@ -6,6 +6,7 @@
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/fit_file.hpp"
+#include "floplan/law/cautions.hpp"
 #include "floplan/law/chinchilla.hpp"
 
 namespace floplan::cli {
@@ -40,21 +41,9 @@ Answer predict(const Session& session, const Options& o) {
   const law::LossTerms<double> terms = law::predict(law.form, n, d);
   const fit::Prediction known = fit::predict(fit::replicates_of(law), fit::noise_of(law), law.range, n, d, level);
   const double decades = known.extrapolation_decades;
-  if (decades > 0.01) {
-    answer.warnings.push_back({"extrapolation", print_number(decades, 2) + " powers of ten outside what " + law.name +
-                                                    " was fitted on" + law::range_text(law.range)});
-  }
-  if (law.rounded)
-    answer.warnings.push_back({"rounded_law", law.name + " has rounded coefficients: " + law.provenance.note});
+  for (const Warning& w : law::cautions(law, decades)) answer.warnings.push_back(w);
+  if (const auto why = law::no_interval(law)) answer.warnings.push_back(*why);
   const bool uncertain = !law.replicates.empty();
-  if (!uncertain) {
-    answer.warnings.push_back(
-        {"no_interval", law.name +
-                            (fit::names_fit_file(o.law) ? " holds no resamples"
-                                                        : " was published without a covariance of its "
-                                                          "coefficients") +
-                            ", so no interval can be given"});
-  }
   answer.inputs = {{"law", law.name}, {"parameters", report::count_json(n)}, {"tokens", report::count_json(d)}};
   if (o.model) answer.inputs["model"] = *o.model;
   answer.result = {{"loss", terms.total()},
