@@ -28,8 +28,6 @@
 
 namespace floplan::catalog {
 
-namespace detail {
-
 // A record of one form as one of any.
 template <class F>
 [[nodiscard]] law::AnyLaw widened(law::LawRecord<F> record) {
@@ -49,6 +47,8 @@ template <class F>
   for (F& form : record.replicates) out.replicates.emplace_back(std::move(form));
   return out;
 }
+
+namespace detail {
 
 template <std::size_t... I>
 [[nodiscard]] std::vector<law::AnyLaw> read_all(const Catalog& catalog, std::index_sequence<I...>) {

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/file.hpp"
@@ -219,6 +220,14 @@ class FitFileReader {
   if (!names_fit_file(name)) return catalog.law(name, where);
   const std::filesystem::path path = folder / std::filesystem::path(name);
   return read_fit(read_text_file(path), path.string());
+}
+
+// The same among laws of every form.
+[[nodiscard]] inline law::AnyLaw find_any_law(std::string_view name, std::string_view where,
+                                              const catalog::Catalog& catalog,
+                                              const std::filesystem::path& folder = {}) {
+  if (!names_fit_file(name)) return catalog::any_law(catalog, name, where);
+  return catalog::widened(find_law(name, where, catalog, folder));
 }
 
 }  // namespace floplan::fit

@@ -12,11 +12,16 @@
 // Pitfall: evaluate does not check its values; call check first with what a person typed.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
@@ -78,6 +83,39 @@ using AnyLaw = LawRecord<AnyForm>;
       form);
 }
 
+namespace detail {
+
+[[nodiscard]] constexpr bool is_size(Input input) {
+  return input == Input::parameters || input == Input::active_parameters || input == Input::tokens;
+}
+
+}  // namespace detail
+
+// The form in N and D alone, its other inputs as in `values`; absent for a form that is then not E + A/N^alpha + B/D^beta.
+template <Form F>
+[[nodiscard]] std::optional<Chinchilla<>> section(const F& form, std::span<const double> values) {
+  constexpr auto count = static_cast<std::size_t>(
+      std::count_if(F::inputs.begin(), F::inputs.end(), [](Input input) { return !detail::is_size(input); }));
+  std::array<double, count> others{};
+  for (std::size_t i = 0, k = 0; i < F::inputs.size(); ++i) {
+    if (!detail::is_size(F::inputs[i])) others[k++] = values[i];
+  }
+  return [&]<std::size_t... I>(std::index_sequence<I...>)->std::optional<Chinchilla<>> {
+    if constexpr (requires { form.section(others[I]...); }) {
+      return form.section(others[I]...);
+    } else {
+      return std::nullopt;
+    }
+  }
+  (std::make_index_sequence<count>());
+}
+[[nodiscard]] inline std::optional<Chinchilla<>> section(const Power<>&, std::span<const double>) {
+  return std::nullopt;
+}
+[[nodiscard]] inline std::optional<Chinchilla<>> section(const AnyForm& form, std::span<const double> values) {
+  return std::visit([&](const auto& f) { return section(f, values); }, form);
+}
+
 // Throws Error(usage) at `where` for a wrong number of values, one outside its input's range, or a refusal of the form.
 inline void check(const AnyForm& form, std::span<const double> values, std::string_view where) {
   const std::span<const Input> expected = inputs(form);
@@ -95,6 +133,46 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
   }
   if (const std::string reason = refusal(form, values); !reason.empty())
     throw Error(Failure::usage, "out_of_range", std::string(where), reason);
+}
+
+// An input outside what a law was fitted on. decades: how far, in powers of ten; infinite where an end or the value is zero.
+struct Outside {
+  Input input;
+  double value;
+  std::optional<double> low, high;
+  double decades;
+};
+
+// The inputs outside their fitted range, and C = 6 N D where both are among the inputs. Nothing is said of inputs whose
+// range is not known.
+[[nodiscard]] inline std::vector<Outside> outside(const FitRange& range, std::span<const Input> inputs,
+                                                  std::span<const double> values) {
+  std::vector<Outside> out;
+  const auto look = [&](Input input, double x, std::optional<double> low, std::optional<double> high) {
+    const double decades = decades_outside(x, low, high);
+    if (decades > 0) out.push_back({input, x, low, high, decades});
+  };
+  std::optional<double> n, d;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    switch (inputs[i]) {
+      case Input::parameters:
+      case Input::active_parameters:
+        n = n ? std::min(*n, values[i]) : values[i];  // of a mixture's two counts, the active one makes the FLOP
+        look(inputs[i], values[i], range.parameters_low, range.parameters_high);
+        break;
+      case Input::tokens:
+        d = values[i];
+        look(inputs[i], values[i], range.tokens_low, range.tokens_high);
+        break;
+      case Input::flop: look(inputs[i], values[i], range.flop_low, range.flop_high); break;
+      default:
+        for (const InputRange& other : range.others) {
+          if (other.input == inputs[i]) look(inputs[i], values[i], other.low, other.high);
+        }
+    }
+  }
+  if (n && d) look(Input::flop, 6 * *n * *d, range.flop_low, range.flop_high);
+  return out;
 }
 
 }  // namespace floplan::law
