@@ -5,12 +5,13 @@
 //   for (const Warning& w : law::cautions(record, decades)) ...      decades: extrapolation_decades of what was asked
 //   law::no_interval(record)                                         why it has no interval, if it has none
 //
-// Codes: extrapolation, no_fit_range (nothing is known of where it was fitted, so extrapolation was not checked),
-// rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
+// Codes: extrapolation, outside_fit (of an input that is not N, D or C), no_fit_range (nothing is known of where it was
+// fitted, so extrapolation was not checked), rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
 //
 // Pitfall: a remark never changes a number. Whether the law's form holds that far out, none of them can say.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,27 @@ template <class Form>
                                          (law.provenance.source.empty() ? "no named source" : law.provenance.source) +
                                          " and are not verified"});
   }
+  return out;
+}
+
+// outsides: law::outside's answer (any_form.hpp), which knows the law's other inputs too.
+template <class Form, class Outsides>
+requires requires(const Outsides& o) { o.begin()->decades; }
+[[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, const Outsides& outsides) {
+  double decades = 0;
+  std::string others;
+  for (const auto& o : outsides) {
+    if (o.input == Input::parameters || o.input == Input::active_parameters || o.input == Input::tokens ||
+        o.input == Input::flop) {
+      decades = std::max(decades, o.decades);
+      continue;
+    }
+    others += (others.empty() ? "" : ", ") + std::string(info(o.input).key) + " " + print_number(o.value, 4) + " (" +
+              (o.low ? "from " + print_number(*o.low, 4) : "") + (o.low && o.high ? " " : "") +
+              (o.high ? "to " + print_number(*o.high, 4) : "") + ")";
+  }
+  std::vector<Warning> out = cautions(law, decades);
+  if (!others.empty()) out.push_back({"outside_fit", law.name + " was not fitted at " + others});
   return out;
 }
 

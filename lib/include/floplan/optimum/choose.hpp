@@ -64,9 +64,8 @@ namespace floplan::optimum {
 [[nodiscard]] inline double critical_size(const Surface& s, const Split& best) {
   if (s.section) return size_floor(*s.section);
   const double loss = loss_of(s, best);
-  const double x = detail::turn(0, std::log(best.parameters.value), [&](double log_n) {
-    return detail::log_tokens_reaching(s, log_n, loss).has_value();
-  });
+  const double x = detail::turn(0, std::log(best.parameters.value),
+                                [&](double log_n) { return detail::log_tokens_reaching(s, log_n, loss).has_value(); });
   return std::exp(x) / best.parameters.value;
 }
 

@@ -56,7 +56,8 @@ inline void check(const ContourOptions& o) {
 }
 
 template <class Tokens_of>
-[[nodiscard]] Contour contour(const Surface& s, const Split& best, const ContourOptions& o, const Tokens_of& tokens_of) {
+[[nodiscard]] Contour contour(const Surface& s, const Split& best, const ContourOptions& o,
+                              const Tokens_of& tokens_of) {
   check(o);
   Contour out{contour_point(s, best), {}};
   for (std::size_t i = 0; i < o.points; ++i) {

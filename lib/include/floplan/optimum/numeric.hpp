@@ -193,8 +193,8 @@ template <class Loss>
     if (loss > floor && most) (void)numeric_tokens_for_loss(s, *most, loss);  // says what they reach
     throw Error(Failure::infeasible, "below_irreducible_loss", "optimum",
                 "the loss must be above the " + print_number(floor, 6) + " of " + s.name +
-                    ", which no budget reaches, got " + print_number(loss, 6) + ", " +
-                    print_number(floor - loss, 3) + " too low");
+                    ", which no budget reaches, got " + print_number(loss, 6) + ", " + print_number(floor - loss, 3) +
+                    " too low");
   }
   if (best->low_end || (best->high_end && !most)) {
     throw Error(Failure::no_answer, "no_optimum", "optimum",

@@ -25,7 +25,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -114,6 +113,11 @@ struct Slot {
   if (!has(inputs, law::Input::parameters)) return 1;
   if (has(inputs, law::Input::sparsity)) return 1 - setting.value(law::Input::sparsity).value_or(0);
   if (has(inputs, law::Input::activation_ratio)) return setting.value(law::Input::activation_ratio).value_or(1);
+  if (law.parameter_convention == law::ParameterConvention::total &&
+      (has(inputs, law::Input::experts) || has(inputs, law::Input::granularity))) {
+    throw Error(Failure::usage, "missing_option", "--active-share",
+                "is needed: " + law.name + " counts the parameters of all experts, of which a token uses a share");
+  }
   return 1;
 }
 
@@ -123,38 +127,30 @@ inline void require_surface(const law::AnyLaw& law) {
   };
   const std::span<const law::Input> inputs = law::inputs(law.form);
   if (const law::Output output = law::output(law.form); output != law::Output::loss) {
-    throw fail("answers " + std::string(info(output).key) + " and no loss of N and D, so there is no best N and D: " +
-               law::formula_of(law.form));
+    throw fail("answers " + std::string(info(output).key) +
+               " and no loss of N and D, so there is no best N and D: " + law::formula_of(law.form));
   }
   const bool parameters = has(inputs, law::Input::parameters) || has(inputs, law::Input::active_parameters);
   if (!parameters || !has(inputs, law::Input::tokens)) {
     throw fail("is a loss of " + symbols(inputs) + " alone and says nothing of " +
-               (parameters ? "D" : has(inputs, law::Input::tokens) ? "N" : "N and D") +
+               (parameters                        ? "D"
+                : has(inputs, law::Input::tokens) ? "N"
+                                                  : "N and D") +
                ", so it has no best split of a budget");
   }
 }
 
-// The form's section at the setting, where it has one.
-template <class F>
-[[nodiscard]] std::optional<law::Chinchilla<>> section_of(const F& form, std::span<const Slot> slots) {
-  if constexpr (law::Form<F>) {
-    std::vector<double> others;
-    for (const Slot& slot : slots) {
-      if (slot.source == Slot::Source::held) others.push_back(slot.held);
-    }
-    // Only where every input but N and D is held: a second count or the FLOP would move with them.
-    constexpr std::size_t size = F::inputs.size() - 2;
-    if (others.size() != size) return std::nullopt;
-    return [&]<std::size_t... I>(std::index_sequence<I...>)->std::optional<law::Chinchilla<>> {
-      if constexpr (requires { form.section(others[I]...); }) {
-        return form.section(others[I]...);
-      } else {
-        return std::nullopt;
-      }
-    }
-    (std::make_index_sequence<size>());
+// The form's section at the setting, where it has one and every input but N and D is held: a second count or the FLOP
+// would move with them.
+[[nodiscard]] inline std::optional<law::Chinchilla<>> section_of(const law::AnyForm& form,
+                                                                 std::span<const Slot> slots) {
+  std::vector<double> values;
+  std::size_t held = 0;
+  for (const Slot& slot : slots) {
+    values.push_back(slot.held);
+    held += slot.source == Slot::Source::held ? 1 : 0;
   }
-  return std::nullopt;
+  return held + 2 == slots.size() ? law::section(form, values) : std::nullopt;
 }
 
 [[nodiscard]] inline SurfacePoint evaluate_at(const law::AnyForm& form, std::span<const Slot> slots, double share,
@@ -188,7 +184,7 @@ template <class F>
   out.name = law.name;
   out.active_share = detail::active_share(law, setting);
   const std::vector<detail::Slot> slots = detail::slots(law::inputs(form), setting, law.name);
-  out.section = std::visit([&](const auto& f) { return detail::section_of(f, slots); }, form);
+  out.section = detail::section_of(form, slots);
   out.at = [form, slots, share = out.active_share](double log_n, double log_d) {
     return detail::evaluate_at(form, slots, share, log_n, log_d);
   };
@@ -197,6 +193,36 @@ template <class F>
 
 [[nodiscard]] inline Surface surface(const law::AnyLaw& law, const Setting& setting = {}) {
   return surface(law, law.form, setting);
+}
+
+// Throws for a value that none of the laws takes: a mistyped option would change nothing in silence.
+inline void require_used(const std::vector<law::AnyLaw>& laws, const Setting& setting) {
+  for (const auto& [input, value] : setting.values) {
+    if (input == law::Input::unique_tokens) continue;  // epochs are counted for every law
+    bool used = false;
+    for (const law::AnyLaw& law : laws) used = used || detail::has(law::inputs(law.form), input);
+    if (used) continue;
+    throw Error(Failure::usage, "unused_input", option_of(input),
+                "is no input of " + (laws.size() == 1 ? laws.front().name : "any of the laws asked"));
+  }
+}
+
+// What the law is asked there: a value for each of its inputs, in their order.
+[[nodiscard]] inline std::vector<double> input_values(const law::AnyLaw& law, const Setting& setting,
+                                                      const Split& split) {
+  using Source = detail::Slot::Source;
+  const double share = detail::active_share(law, setting);
+  std::vector<double> out;
+  for (const detail::Slot& slot : detail::slots(law::inputs(law.form), setting, law.name)) {
+    switch (slot.source) {
+      case Source::parameters: out.push_back(split.parameters.value); break;
+      case Source::active_parameters: out.push_back(share * split.parameters.value); break;
+      case Source::tokens: out.push_back(split.tokens.value); break;
+      case Source::flop: out.push_back(share * split.training_flop().value); break;
+      case Source::held: out.push_back(slot.held); break;
+    }
+  }
+  return out;
 }
 
 // A Chinchilla law, without the machinery of the others.
