@@ -57,6 +57,25 @@ using AnyLaw = LawRecord<AnyForm>;
       form);
 }
 
+// Name and value of every coefficient; of a product of powers, "k", "E" and the exponent of each argument.
+[[nodiscard]] inline std::vector<std::pair<std::string, double>> coefficients_of(const AnyForm& form) {
+  std::vector<std::pair<std::string, double>> out;
+  std::visit(
+      [&out]<class F>(const F& f) {
+        if constexpr (Form<F>) {
+          for (const auto& c : F::coefficients()) out.emplace_back(c.name, f.*c.field);
+        } else {
+          out = {{"E", f.offset}, {"k", f.coefficient}};
+          for (std::size_t i = 0; i < f.arguments.size(); ++i) {
+            out.emplace_back("p_" + std::string(info(f.arguments[i]).symbol), f.exponents[i]);
+            if (f.scales[i] != 1) out.emplace_back("s_" + std::string(info(f.arguments[i]).symbol), f.scales[i]);
+          }
+        }
+      },
+      form);
+  return out;
+}
+
 // values must be of check()'s liking.
 [[nodiscard]] inline double evaluate(const AnyForm& form, std::span<const double> values) {
   return std::visit([&](const auto& f) { return evaluate(f, values); }, form);
@@ -95,6 +114,15 @@ template <Form F>
   return std::visit([&](const auto& f) { return section(f, values); }, form);
 }
 
+// Throws Error(usage) at `where` for a value that no such quantity has.
+inline void check(Input input, double value, std::string_view where) {
+  const InputInfo& known = info(input);
+  if (value >= known.low && value <= known.high) return;
+  throw Error(Failure::usage, "out_of_range", std::string(where),
+              std::string(known.key) + " must be from " + print_number(known.low, 6) + " to " +
+                  print_number(known.high, 6) + ", got " + print_number(value, 6));
+}
+
 // Throws Error(usage) at `where` for a wrong number of values or one outside its input's range.
 inline void check(const AnyForm& form, std::span<const double> values, std::string_view where) {
   const std::span<const Input> expected = inputs(form);
@@ -103,13 +131,7 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
                 "must have one value for each of the law's " + std::to_string(expected.size()) + " inputs, got " +
                     std::to_string(values.size()));
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const InputInfo& input = info(expected[i]);
-    if (values[i] >= input.low && values[i] <= input.high) continue;
-    throw Error(Failure::usage, "out_of_range", std::string(where),
-                std::string(input.key) + " must be from " + print_number(input.low, 6) + " to " +
-                    print_number(input.high, 6) + ", got " + print_number(values[i], 6));
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) check(expected[i], values[i], where);
 }
 
 // An input outside what a law was fitted on. decades: how far, in powers of ten; infinite where an end or the value is zero.
