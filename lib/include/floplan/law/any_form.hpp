@@ -45,6 +45,13 @@ using AnyLaw = LawRecord<AnyForm>;
 [[nodiscard]] inline std::string_view name_of(const AnyForm& form) {
   return std::visit([](const auto& f) { return std::string_view(f.name); }, form);
 }
+// Of every form, in the order of AnyForm; also the names of the files in data/laws.
+[[nodiscard]] inline std::vector<std::string_view> form_names() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<std::string_view>{std::variant_alternative_t<I, AnyForm>::name...};
+  }
+  (std::make_index_sequence<std::variant_size_v<AnyForm>>());
+}
 [[nodiscard]] inline std::string formula_of(const AnyForm& form) {
   return std::visit(
       [](const auto& f) {

@@ -149,7 +149,7 @@ namespace detail {
     out += (i > 0 ? ", " : "") + std::string(input.symbol) + " " + detail::input_text(inputs[i], values[i]) +
            (count ? " (" + law::to_text(law.parameter_convention) + ")" : "");
   }
-  if (const auto flop = detail::six_nd(law, values)) out += ", " + print(Flop(*flop), 3) + " (6ND)";
+  if (const auto flop = detail::six_nd(law, values)) out += ", " + print(Flop(*flop), 3) + " FLOP (6ND)";
   const auto line = [&out](std::string title, const std::string& value) {
     title.resize(std::max<std::size_t>(title.size() + 1, 16), ' ');
     out += title + value + "\n";
