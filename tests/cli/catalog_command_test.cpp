@@ -105,6 +105,7 @@ TEST_CASE("laws predict the published losses") {
 TEST_CASE("a law's coefficients in JSON have the digits to repeat its predictions") {
   const Json laws = ask({"catalog", "laws"});
   for (const Json& law : laws["result"]["entries"]) {
+    if (law["form"] != "chinchilla") continue;
     const auto c = [&law](const char* key) { return law.at(key).get<double>(); };
     const double loss = c("E") + c("A") / std::pow(70e9, c("alpha")) + c("B") / std::pow(1.4e12, c("beta"));
     const Json answer = ask({"predict", "--law", law["name"], "--params", "70B", "--tokens", "1.4T"});

@@ -96,7 +96,8 @@ TEST_CASE("commands and options that are not there are named with the nearest on
   check_refused({"reliability"}, 2, "--help");
   check_refused({"catalog"}, 2, "kind");
   check_refused({"model"}, 2, "model");
-  check_refused({"predict"}, 2, "--tokens");
+  check_refused({"predict"}, 2, "--params");
+  check_refused({"predict", "--params", "1B"}, 2, "--tokens");
   check_refused(plan + Arguments{"--color", "blue"}, 2, "--color");
   CHECK(cli::run({}).status == 2);
 }

@@ -52,6 +52,13 @@ using AnyLaw = LawRecord<AnyForm>;
 [[nodiscard]] inline std::string_view name_of(const AnyForm& form) {
   return std::visit([](const auto& f) { return std::string_view(f.name); }, form);
 }
+// Of every form, in the order of AnyForm; also the names of the files in data/laws.
+[[nodiscard]] inline std::vector<std::string_view> form_names() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<std::string_view>{std::variant_alternative_t<I, AnyForm>::name...};
+  }
+  (std::make_index_sequence<std::variant_size_v<AnyForm>>());
+}
 [[nodiscard]] inline std::string formula_of(const AnyForm& form) {
   return std::visit(
       [](const auto& f) {
@@ -62,6 +69,25 @@ using AnyLaw = LawRecord<AnyForm>;
         }
       },
       form);
+}
+
+// Name and value of every coefficient; of a product of powers, "k", "E" and the exponent of each argument.
+[[nodiscard]] inline std::vector<std::pair<std::string, double>> coefficients_of(const AnyForm& form) {
+  std::vector<std::pair<std::string, double>> out;
+  std::visit(
+      [&out]<class F>(const F& f) {
+        if constexpr (Form<F>) {
+          for (const auto& c : F::coefficients()) out.emplace_back(c.name, f.*c.field);
+        } else {
+          out = {{"E", f.offset}, {"k", f.coefficient}};
+          for (std::size_t i = 0; i < f.arguments.size(); ++i) {
+            out.emplace_back("p_" + std::string(info(f.arguments[i]).symbol), f.exponents[i]);
+            if (f.scales[i] != 1) out.emplace_back("s_" + std::string(info(f.arguments[i]).symbol), f.scales[i]);
+          }
+        }
+      },
+      form);
+  return out;
 }
 
 // values must be of check()'s liking.
@@ -116,6 +142,15 @@ template <Form F>
   return std::visit([&](const auto& f) { return section(f, values); }, form);
 }
 
+// Throws Error(usage) at `where` for a value that no such quantity has.
+inline void check(Input input, double value, std::string_view where) {
+  const InputInfo& known = info(input);
+  if (value >= known.low && value <= known.high) return;
+  throw Error(Failure::usage, "out_of_range", std::string(where),
+              std::string(known.key) + " must be from " + print_number(known.low, 6) + " to " +
+                  print_number(known.high, 6) + ", got " + print_number(value, 6));
+}
+
 // Throws Error(usage) at `where` for a wrong number of values, one outside its input's range, or a refusal of the form.
 inline void check(const AnyForm& form, std::span<const double> values, std::string_view where) {
   const std::span<const Input> expected = inputs(form);
@@ -124,13 +159,7 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
                 "must have one value for each of the law's " + std::to_string(expected.size()) + " inputs, got " +
                     std::to_string(values.size()));
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const InputInfo& input = info(expected[i]);
-    if (values[i] >= input.low && values[i] <= input.high) continue;
-    throw Error(Failure::usage, "out_of_range", std::string(where),
-                std::string(input.key) + " must be from " + print_number(input.low, 6) + " to " +
-                    print_number(input.high, 6) + ", got " + print_number(values[i], 6));
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) check(expected[i], values[i], where);
   if (const std::string reason = refusal(form, values); !reason.empty())
     throw Error(Failure::usage, "out_of_range", std::string(where), reason);
 }
