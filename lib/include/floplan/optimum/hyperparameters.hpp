@@ -42,6 +42,7 @@ struct RunPoint {
       switch (convention) {
         case law::ParameterConvention::active: return counted->active.value;
         case law::ParameterConvention::non_embedding: return counted->non_embedding.value;
+        case law::ParameterConvention::without_input_embedding:  // a ParameterCount does not tell the two tables apart
         case law::ParameterConvention::total: break;
       }
       return counted->total.value;
