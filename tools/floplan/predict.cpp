@@ -28,7 +28,7 @@ Answer predict(const Session& session, const Options& o) {
   answer.result = report::forecast_json(law, values, forecast);
   answer.text = report::forecast_text(law, values, forecast);
   answer.table = report::forecast_table(law, values, forecast);
-  const std::vector<Warning> warnings = report::forecast_warnings(law, forecast, fit::names_fit_file(o.law));
+  const std::vector<Warning> warnings = report::forecast_warnings(law, forecast);
   answer.warnings.insert(answer.warnings.end(), warnings.begin(), warnings.end());
   return answer;
 }

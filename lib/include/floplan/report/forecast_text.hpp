@@ -22,27 +22,13 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/forecast.hpp"
+#include "floplan/law/cautions.hpp"
 #include "floplan/report/json.hpp"
 #include "floplan/report/table.hpp"
 
 namespace floplan::report {
 
 namespace detail {
-
-// "8e9 parameters" in the unit that people use for it.
-[[nodiscard]] inline std::string input_text(law::Input input, double value) {
-  using law::Input;
-  switch (input) {
-    case Input::parameters:
-    case Input::active_parameters:
-    case Input::vocabulary_parameters: return print(Parameters(value), 4);
-    case Input::tokens:
-    case Input::unique_tokens:
-    case Input::batch: return print(Tokens(value), 4);
-    case Input::flop: return print(Flop(value), 4);
-    default: return print_number(value, 6);
-  }
-}
 
 // " nats/token" or " tokens": what follows a value of the law.
 [[nodiscard]] inline std::string unit_text(const law::AnyLaw& law) {
@@ -146,7 +132,7 @@ namespace detail {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const law::InputInfo& input = law::info(inputs[i]);
     const bool count = inputs[i] == law::Input::parameters;
-    out += (i > 0 ? ", " : "") + std::string(input.symbol) + " " + detail::input_text(inputs[i], values[i]) +
+    out += (i > 0 ? ", " : "") + std::string(input.symbol) + " " + law::input_text(inputs[i], values[i]) +
            (count ? " (" + law::to_text(law.parameter_convention) + ")" : "");
   }
   if (const auto flop = detail::six_nd(law, values)) out += ", " + print(Flop(*flop), 3) + " FLOP (6ND)";
@@ -173,37 +159,12 @@ namespace detail {
   return out;
 }
 
-// of_a_file: the law is a fit's file and not a publication.
-[[nodiscard]] inline std::vector<Warning> forecast_warnings(const law::AnyLaw& law, const fit::Forecast& forecast,
-                                                            bool of_a_file) {
-  std::vector<Warning> out;
-  const auto outside = [&out](const law::AnyLaw& of, const std::vector<law::Outside>& where) {
-    for (const law::Outside& o : where) {
-      // A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is.
-      const bool count = o.input == law::Input::parameters || o.input == law::Input::active_parameters ||
-                         o.input == law::Input::tokens || o.input == law::Input::flop;
-      if (count && o.decades <= 0.01) continue;
-      const std::string range = (o.low ? " from " + detail::input_text(o.input, *o.low) : "") +
-                                (o.high ? " to " + detail::input_text(o.input, *o.high) : "");
-      out.push_back({"extrapolation", of.name + " was fitted on " + law::info(o.input).key + range + ", asked for " +
-                                          detail::input_text(o.input, o.value) +
-                                          (count ? ", " + print_number(o.decades, 2) + " powers of ten outside" : "")});
-    }
-  };
-  outside(law, forecast.outside);
-  for (const fit::Downstream& d : forecast.downstream) outside(d.law, d.outside);
-  if (law.rounded) {
-    const std::string& note = law.provenance.note;
-    out.push_back({"rounded_law", law.name + " has rounded coefficients" + (note.empty() ? "" : ": " + note)});
+[[nodiscard]] inline std::vector<Warning> forecast_warnings(const law::AnyLaw& law, const fit::Forecast& forecast) {
+  std::vector<Warning> out = law::cautions(law, forecast.outside);
+  for (const fit::Downstream& d : forecast.downstream) {
+    for (Warning& w : law::outside_cautions(d.law, d.outside)) out.push_back(std::move(w));
   }
-  if (!law.provenance.verified)
-    out.push_back({"unverified_law", law.name + " rests on one unconfirmed source: " + law.provenance.source});
-  if (!forecast.estimate) {
-    out.push_back({"no_interval",
-                   law.name +
-                       (of_a_file ? " holds no resamples" : " was published without a covariance of its coefficients") +
-                       ", so no interval can be given"});
-  }
+  if (auto why = law::no_interval(law)) out.push_back(std::move(*why));
   return out;
 }
 
