@@ -104,6 +104,7 @@ class FitFileReader {
     }
     out.provenance.source = "fit in " + place_;
     out.provenance.verified = true;  // the reader's own numbers
+    out.own_fit = true;
     return out;
   }
 

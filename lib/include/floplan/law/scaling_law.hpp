@@ -132,6 +132,7 @@ struct LawRecord {
   // ln(L_observed / L) of runs about the law, ascending, scaled to one run's noise; empty where it is not known.
   std::vector<double> residuals;
   Provenance provenance;
+  bool own_fit = false;  // of a user's runs, from the file of a fit; else published
 };
 
 }  // namespace floplan::law
