@@ -80,6 +80,7 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
   for (std::size_t i = 0; i < point.texts.size(); ++i) {
     const auto input = static_cast<Input>(i);
     if (!point.texts[i] || asks(input)) continue;
+    if (input == Input::unique_tokens && asks(Input::tokens)) continue;  // the command says what repetition does
     throw Error(Failure::usage, "not_an_input", option_name(input),
                 "is nothing that " + law.name + " asks for: its inputs are " + listed(law));
   }

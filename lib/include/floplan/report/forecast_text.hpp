@@ -4,7 +4,6 @@
 //
 //   forecast_json(law, values, forecast)     the command's "result": loss, terms, interval, extrapolation_decades, ...
 //   forecast_text, forecast_table            the same to be read, and as one CSV row
-//   forecast_warnings                        where an expert would hesitate
 //
 // Keys: "output" says what "value" is; a law of a loss has "loss" too. "terms", "interval", "new_run_interval" are null where
 // the law has none. "downstream": [{"law", "output", "value"}].
@@ -170,40 +169,6 @@ namespace detail {
   if (forecast.new_run) line("", interval(*forecast.new_run) + ", of one further run with its noise");
   for (const fit::Downstream& d : forecast.downstream)
     line(law::info(law::output(d.law.form)).meaning, print_number(d.value, 4) + " by " + d.law.name);
-  return out;
-}
-
-// of_a_file: the law is a fit's file and not a publication.
-[[nodiscard]] inline std::vector<Warning> forecast_warnings(const law::AnyLaw& law, const fit::Forecast& forecast,
-                                                            bool of_a_file) {
-  std::vector<Warning> out;
-  const auto outside = [&out](const law::AnyLaw& of, const std::vector<law::Outside>& where) {
-    for (const law::Outside& o : where) {
-      // A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is.
-      const bool count = o.input == law::Input::parameters || o.input == law::Input::active_parameters ||
-                         o.input == law::Input::tokens || o.input == law::Input::flop;
-      if (count && o.decades <= 0.01) continue;
-      const std::string range = (o.low ? " from " + detail::input_text(o.input, *o.low) : "") +
-                                (o.high ? " to " + detail::input_text(o.input, *o.high) : "");
-      out.push_back({"extrapolation", of.name + " was fitted on " + law::info(o.input).key + range + ", asked for " +
-                                          detail::input_text(o.input, o.value) +
-                                          (count ? ", " + print_number(o.decades, 2) + " powers of ten outside" : "")});
-    }
-  };
-  outside(law, forecast.outside);
-  for (const fit::Downstream& d : forecast.downstream) outside(d.law, d.outside);
-  if (law.rounded) {
-    const std::string& note = law.provenance.note;
-    out.push_back({"rounded_law", law.name + " has rounded coefficients" + (note.empty() ? "" : ": " + note)});
-  }
-  if (!law.provenance.verified)
-    out.push_back({"unverified_law", law.name + " rests on one unconfirmed source: " + law.provenance.source});
-  if (!forecast.estimate) {
-    out.push_back({"no_interval",
-                   law.name +
-                       (of_a_file ? " holds no resamples" : " was published without a covariance of its coefficients") +
-                       ", so no interval can be given"});
-  }
   return out;
 }
 
