@@ -65,6 +65,8 @@ class Subcommand {
   explicit Subcommand(CLI::App* app) : app_(app) {}
   void positional(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
   void positional(const std::string& name, Text& target, const std::string& help);
+  void positional(const std::string& name, std::vector<std::string>& target, const std::string& help,
+                  bool needed = true);  // one or more values, or none where it is not needed
   void required(const std::string& name, std::string& target, const std::string& help);
   void option(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
   void option(const std::string& name, Text& target, const std::string& help);

@@ -39,10 +39,7 @@ double parsed(Input input, const std::string& text) {
 }
 
 double counted(const law::AnyLaw& law, Input input, const architecture::ParameterCount& count) {
-  if (input == Input::active_parameters || law.parameter_convention == law::ParameterConvention::active)
-    return count.active.value;
-  return (law.parameter_convention == law::ParameterConvention::non_embedding ? count.non_embedding : count.total)
-      .value;
+  return (input == Input::active_parameters ? count.active : count.as(law.parameter_convention)).value;
 }
 
 std::string listed(const law::AnyLaw& law) {
@@ -63,7 +60,8 @@ std::string option_name(Input input) {
 
 void add_law_point(Subcommand& sub, LawPoint& point) {
   sub.option("--params", point.text(Input::parameters), "Number of parameters, as 405B, counted as the law counts");
-  sub.option("--count-as", point.count, "What --params counts", {"total", "active", "non_embedding"});
+  sub.option("--count-as", point.count, "What --params counts",
+             {"total", "active", "non_embedding", "without_input_embedding"});
   sub.option("--model", point.model, "A model of the catalog instead, counted as the law counts");
   sub.option("--tokens", point.text(Input::tokens), "Training tokens, as 15.6T");
   sub.group("What some laws ask besides");
