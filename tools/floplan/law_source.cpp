@@ -5,6 +5,7 @@
 
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/optimum/setting.hpp"
 
 namespace floplan::cli {
 
@@ -51,11 +52,22 @@ std::string listed(const law::AnyLaw& law) {
 
 }  // namespace
 
-std::string option_name(Input input) {
-  if (input == Input::parameters) return "--params";
-  std::string out = std::string("--") + law::info(input).key;
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
+std::string option_name(Input input) { return optimum::option_of(input); }
+
+void add_law_inputs(Subcommand& sub, LawPoint& point, const std::vector<Input>& inputs) {
+  for (const Input input : inputs) {
+    std::string help = law::info(input).meaning;
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+    sub.option(option_name(input), point.text(input), help);
+  }
+}
+
+std::optional<double> value_of(const LawPoint& point, Input input) {
+  const Text& text = point.text(input);
+  if (!text) return std::nullopt;
+  const double value = parsed(input, *text);
+  law::check(input, value, option_name(input));
+  return value;
 }
 
 void add_law_point(Subcommand& sub, LawPoint& point) {
@@ -65,11 +77,7 @@ void add_law_point(Subcommand& sub, LawPoint& point) {
   sub.option("--model", point.model, "A model of the catalog instead, counted as the law counts");
   sub.option("--tokens", point.text(Input::tokens), "Training tokens, as 15.6T");
   sub.group("What some laws ask besides");
-  for (const Input input : others()) {
-    std::string help = law::info(input).meaning;
-    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
-    sub.option(option_name(input), point.text(input), help);
-  }
+  add_law_inputs(sub, point, others());
   sub.group("");
 }
 
@@ -93,10 +101,8 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
   }
   std::vector<double> out;
   for (const Input input : inputs) {
-    const Text& text = point.text(input);
-    if (text) {
-      out.push_back(parsed(input, *text));
-      law::check(input, out.back(), option_name(input));
+    if (const auto given = value_of(point, input)) {
+      out.push_back(*given);
     } else if (count && counts_parameters(input)) {
       out.push_back(counted(law, input, *count));
     } else if (count && input == Input::vocabulary_parameters) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct LawPoint {
 
 // --params, --model, --count-as, --tokens, and the others under a title of their own. `point` must outlive the program.
 void add_law_point(Subcommand& sub, LawPoint& point);
+
+// The options of these inputs alone, for a command that has its own for the others.
+void add_law_inputs(Subcommand& sub, LawPoint& point, const std::vector<law::Input>& inputs);
+
+// What was given for an input, within what it can be.
+[[nodiscard]] std::optional<double> value_of(const LawPoint& point, law::Input input);
 
 // The law's inputs in their order. A count is converted from the model's shape to what the law counts. Warns of a count
 // whose kind was not said; refuses a missing input, one that the law does not have, and a count of another kind.

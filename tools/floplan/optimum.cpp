@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "floplan/optimum/purchase.hpp"
 #include "floplan/report/optimum_json.hpp"
 #include "floplan/report/optimum_text.hpp"
+#include "law_source.hpp"
 
 namespace floplan::cli {
 namespace {
@@ -26,7 +26,7 @@ struct Options {
   Text serve_count, serve_usable;
   Text deadline, accelerator, count, precision, mfu;
   Text active_share;
-  std::array<Text, law::input_table.size()> inputs;  // the law's other inputs
+  LawPoint others;  // the law's other inputs
   std::string level = "0.9";
 };
 
@@ -60,18 +60,23 @@ double usd_per_flop(const Session& session, const std::string& accelerator, cons
   return optimum::usd_per_flop(*known->typical, peak, mfu);
 }
 
-// Whether the input is an option of its own here, and not one of the law's others.
-bool has_own_option(law::Input input) {
+// The inputs of laws that are neither chosen here nor the question itself.
+std::vector<law::Input> other_inputs() {
   using law::Input;
-  return input == Input::parameters || input == Input::active_parameters || input == Input::tokens ||
-         input == Input::unique_tokens || input == Input::flop || input == Input::loss;
+  std::vector<Input> out;
+  for (std::size_t i = 0; i < law::input_table.size(); ++i) {
+    const auto input = static_cast<Input>(i);
+    if (input != Input::parameters && input != Input::active_parameters && input != Input::tokens &&
+        input != Input::unique_tokens && input != Input::flop && input != Input::loss)
+      out.push_back(input);
+  }
+  return out;
 }
 
 optimum::Setting setting_of(const Options& o) {
   optimum::Setting out;
-  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
-    const auto input = static_cast<law::Input>(i);
-    if (o.inputs[i]) out.set(input, parse_number(*o.inputs[i], optimum::option_of(input)));
+  for (const law::Input input : other_inputs()) {
+    if (const auto value = value_of(o.others, input)) out.set(input, *value);
   }
   if (o.active_share) out.active_share = parse<Fraction>(*o.active_share, "--active-share").value;
   return out;
@@ -247,10 +252,7 @@ void add_optimum(Program& program) {
   sub.group("Other inputs of the law, where it has them");
   sub.option("--active-share", o->active_share,
              "Parameters that a token uses, as a share of those that the law counts");
-  for (std::size_t i = 0; i < o->inputs.size(); ++i) {
-    const auto input = static_cast<law::Input>(i);
-    if (!has_own_option(input)) sub.option(optimum::option_of(input), o->inputs[i], law::info(input).meaning);
-  }
+  add_law_inputs(sub, o->others, other_inputs());
   sub.group("Dollars instead of FLOP");
   sub.option("--train-accelerator", o->train_accelerator, "Trained on; h100-sxm if only prices are given");
   sub.option("--train-precision", o->train_precision, "bf16 (if not given), fp8 or fp4");

@@ -32,6 +32,7 @@
 #include "floplan/law/input.hpp"
 #include "floplan/law/kaplan.hpp"
 #include "floplan/law/kaplan_steps.hpp"
+#include "floplan/law/outside.hpp"
 #include "floplan/law/over_training.hpp"
 #include "floplan/law/power.hpp"
 #include "floplan/law/scaling_law.hpp"
@@ -162,46 +163,6 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
   for (std::size_t i = 0; i < values.size(); ++i) check(expected[i], values[i], where);
   if (const std::string reason = refusal(form, values); !reason.empty())
     throw Error(Failure::usage, "out_of_range", std::string(where), reason);
-}
-
-// An input outside what a law was fitted on. decades: how far, in powers of ten; infinite where an end or the value is zero.
-struct Outside {
-  Input input;
-  double value;
-  std::optional<double> low, high;
-  double decades;
-};
-
-// The inputs outside their fitted range, and C = 6 N D where both are among the inputs. Nothing is said of inputs whose
-// range is not known.
-[[nodiscard]] inline std::vector<Outside> outside(const FitRange& range, std::span<const Input> inputs,
-                                                  std::span<const double> values) {
-  std::vector<Outside> out;
-  const auto look = [&](Input input, double x, std::optional<double> low, std::optional<double> high) {
-    const double decades = decades_outside(x, low, high);
-    if (decades > 0) out.push_back({input, x, low, high, decades});
-  };
-  std::optional<double> n, d;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    switch (inputs[i]) {
-      case Input::parameters:
-      case Input::active_parameters:
-        n = n ? std::min(*n, values[i]) : values[i];  // of a mixture's two counts, the active one makes the FLOP
-        look(inputs[i], values[i], range.parameters_low, range.parameters_high);
-        break;
-      case Input::tokens:
-        d = values[i];
-        look(inputs[i], values[i], range.tokens_low, range.tokens_high);
-        break;
-      case Input::flop: look(inputs[i], values[i], range.flop_low, range.flop_high); break;
-      default:
-        for (const InputRange& other : range.others) {
-          if (other.input == inputs[i]) look(inputs[i], values[i], other.low, other.high);
-        }
-    }
-  }
-  if (n && d) look(Input::flop, 6 * *n * *d, range.flop_low, range.flop_high);
-  return out;
 }
 
 }  // namespace floplan::law

@@ -2,69 +2,65 @@
 //
 // What an expert would remark on an answer because of the law that it rests on.
 //
-//   for (const Warning& w : law::cautions(record, decades)) ...      decades: extrapolation_decades of what was asked
+//   for (const Warning& w : law::cautions(record, law::outside(record.range, inputs, values))) ...
 //   law::no_interval(record)                                         why it has no interval, if it has none
 //
-// Codes: extrapolation, outside_fit (of an input that is not N, D or C), no_fit_range (nothing is known of where it was
-// fitted, so extrapolation was not checked), rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
+// Codes: extrapolation, no_fit_range (nothing is known of where it was fitted, so extrapolation was not checked),
+// rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
 //
 // Pitfall: a remark never changes a number. Whether the law's form holds that far out, none of them can say.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/law/input.hpp"
+#include "floplan/law/outside.hpp"
 #include "floplan/law/scaling_law.hpp"
 
 namespace floplan::law {
 
-// Whether any end of the range of N, D or C is known.
+// Whether any end of it is known.
 [[nodiscard]] inline bool has_range(const FitRange& r) {
-  return r.parameters_low || r.parameters_high || r.tokens_low || r.tokens_high || r.flop_low || r.flop_high;
+  return r.parameters_low || r.parameters_high || r.tokens_low || r.tokens_high || r.flop_low || r.flop_high ||
+         !r.others.empty();
 }
 
+// A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is.
 template <class Form>
-[[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, double decades) {
+[[nodiscard]] std::vector<Warning> outside_cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
   std::vector<Warning> out;
-  if (decades > 0.01) {
-    out.push_back({"extrapolation", print_number(decades, 2) + " powers of ten outside what " + law.name +
-                                        " was fitted on" + range_text(law.range)});
-  }
-  if (!has_range(law.range) && law.range.others.empty()) {
-    out.push_back({"no_fit_range", law.name + (law.own_fit ? " has no fit_range" : " was published without a range") +
-                                       ": how far this extrapolates was not checked"});
-  }
-  if (law.rounded) out.push_back({"rounded_law", law.name + " has rounded coefficients: " + law.provenance.note});
-  if (!law.provenance.verified) {
-    out.push_back({"unverified_law", law.name + "'s figures rest on " +
-                                         (law.provenance.source.empty() ? "no named source" : law.provenance.source) +
-                                         " and are not verified"});
+  for (const Outside& o : outside) {
+    const bool count = o.input == Input::parameters || o.input == Input::active_parameters ||
+                       o.input == Input::tokens || o.input == Input::flop;
+    if (count && o.decades <= 0.01) continue;
+    const std::string range =
+        (o.low ? " from " + input_text(o.input, *o.low) : "") + (o.high ? " to " + input_text(o.input, *o.high) : "");
+    out.push_back({"extrapolation", law.name + " was fitted on " + info(o.input).key + range + ", asked for " +
+                                        input_text(o.input, o.value) +
+                                        (count ? ", " + print_number(o.decades, 2) + " powers of ten outside" : "")});
   }
   return out;
 }
 
-// outsides: law::outside's answer (any_form.hpp), which knows the law's other inputs too.
-template <class Form, class Outsides>
-requires requires(const Outsides& o) { o.begin()->decades; }
-[[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, const Outsides& outsides) {
-  double decades = 0;
-  std::string others;
-  for (const auto& o : outsides) {
-    if (o.input == Input::parameters || o.input == Input::active_parameters || o.input == Input::tokens ||
-        o.input == Input::flop) {
-      decades = std::max(decades, o.decades);
-      continue;
-    }
-    others += (others.empty() ? "" : ", ") + std::string(info(o.input).key) + " " + print_number(o.value, 4) + " (" +
-              (o.low ? "from " + print_number(*o.low, 4) : "") + (o.low && o.high ? " " : "") +
-              (o.high ? "to " + print_number(*o.high, 4) : "") + ")";
+template <class Form>
+[[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
+  std::vector<Warning> out = outside_cautions(law, outside);
+  if (!has_range(law.range)) {
+    out.push_back({"no_fit_range", law.name + (law.own_fit ? " has no fit_range" : " was published without a range") +
+                                       ": how far this extrapolates was not checked"});
   }
-  std::vector<Warning> out = cautions(law, decades);
-  if (!others.empty()) out.push_back({"outside_fit", law.name + " was not fitted at " + others});
+  if (law.rounded) {
+    const std::string& note = law.provenance.note;
+    out.push_back({"rounded_law", law.name + " has rounded coefficients" + (note.empty() ? "" : ": " + note)});
+  }
+  if (!law.provenance.verified) {
+    out.push_back({"unverified_law", law.name + " rests on one unconfirmed source: " +
+                                         (law.provenance.source.empty() ? "not named" : law.provenance.source)});
+  }
   return out;
 }
 

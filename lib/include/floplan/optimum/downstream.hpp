@@ -25,6 +25,7 @@
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/forecast.hpp"
 #include "floplan/law/any_form.hpp"
+#include "floplan/law/cautions.hpp"
 
 namespace floplan::optimum {
 
@@ -58,12 +59,7 @@ struct TaskForecast {
 [[nodiscard]] inline std::vector<Warning> cautions(const TaskForecast& task, double loss) {
   const law::AnyLaw& law = task.by.law;
   const std::string what = info(law::output(law.form)).key;
-  std::vector<Warning> out;
-  for (const law::Outside& o : task.by.outside) {
-    out.push_back({"downstream_outside_fit",
-                   law.name + " was fitted on losses " + (o.low ? "from " + print_number(*o.low, 4) + " " : "") +
-                       (o.high ? "to " + print_number(*o.high, 4) : "") + ", got " + print_number(o.value, 4)});
-  }
+  std::vector<Warning> out = law::outside_cautions(law, task.by.outside);
   if (!(task.by.value >= 0 && task.by.value <= 1)) {
     out.push_back({"downstream_impossible", law.name + " gives the " + what + " " + print_number(task.by.value, 4) +
                                                 " at a loss of " + print_number(loss, 4) +

@@ -18,14 +18,14 @@
 #include <utility>
 #include <vector>
 
-#include "floplan/core/error.hpp"
-#include "floplan/core/quantity_text.hpp"
+#include "floplan/law/any_form.hpp"
 #include "floplan/law/input.hpp"
 
 namespace floplan::optimum {
 
 // The option of the command line that gives the input.
 [[nodiscard]] inline std::string option_of(law::Input input) {
+  if (input == law::Input::parameters) return "--params";
   std::string out = "--" + std::string(info(input).key);
   for (char& c : out) c = c == '_' ? '-' : c;
   return out;
@@ -43,12 +43,7 @@ struct Setting {
   }
 
   void set(law::Input input, double x) {
-    const law::InputInfo& range = info(input);
-    if (!(x >= range.low && x <= range.high)) {
-      throw Error(Failure::usage, "out_of_range", option_of(input),
-                  "must be from " + print_number(range.low, 6) + " to " + print_number(range.high, 6) + ", got " +
-                      print_number(x, 6));
-    }
+    law::check(input, x, option_of(input));
     for (auto& [which, old] : values) {
       if (which != input) continue;
       old = x;

@@ -13,13 +13,17 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/cautions.hpp"
+#include "floplan/law/outside.hpp"
 #include "floplan/plan/plan.hpp"
+#include "floplan/plan/tokens_to_loss.hpp"
 #include "floplan/reliability/completion.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 
@@ -95,7 +99,10 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
   const Request& r = plan.request;
   std::vector<Warning> out = r.assumptions;
   if (r.law) {
-    for (const Warning& w : law::cautions(*r.law, plan.extrapolation_decades)) out.push_back(w);
+    using law::Input;
+    const std::array inputs = {Input::parameters, Input::tokens};
+    const std::array values = {counted_parameters(r, plan.parameters).value, plan.tokens.value};
+    for (Warning& w : law::cautions(*r.law, law::outside(r.law->range, inputs, values))) out.push_back(std::move(w));
   }
   if (r.target_loss && !plan.tokens_to_loss) {
     out.push_back({"tokens_without_interval", r.law->name + " has no known uncertainty, so the " +

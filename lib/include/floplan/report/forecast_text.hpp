@@ -28,21 +28,6 @@ namespace floplan::report {
 
 namespace detail {
 
-// "8e9 parameters" in the unit that people use for it.
-[[nodiscard]] inline std::string input_text(law::Input input, double value) {
-  using law::Input;
-  switch (input) {
-    case Input::parameters:
-    case Input::active_parameters:
-    case Input::vocabulary_parameters: return print(Parameters(value), 4);
-    case Input::tokens:
-    case Input::unique_tokens:
-    case Input::batch: return print(Tokens(value), 4);
-    case Input::flop: return print(Flop(value), 4);
-    default: return print_number(value, 6);
-  }
-}
-
 // " nats/token" or " tokens": what follows a value of the law.
 [[nodiscard]] inline std::string unit_text(const law::AnyLaw& law) {
   switch (law::output(law.form)) {
@@ -145,7 +130,7 @@ namespace detail {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const law::InputInfo& input = law::info(inputs[i]);
     const bool count = inputs[i] == law::Input::parameters;
-    out += (i > 0 ? ", " : "") + std::string(input.symbol) + " " + detail::input_text(inputs[i], values[i]) +
+    out += (i > 0 ? ", " : "") + std::string(input.symbol) + " " + law::input_text(inputs[i], values[i]) +
            (count ? " (" + law::to_text(law.parameter_convention) + ")" : "");
   }
   if (const auto flop = detail::six_nd(law, values)) out += ", " + print(Flop(*flop), 3) + " FLOP (6ND)";
