@@ -186,5 +186,5 @@ TEST_CASE("a law that counts non-embedding parameters warns of a bare count, and
   CHECK(model["inputs"]["parameters"] == ask({"model", "llama-3.1-8b"})["result"]["parameters"]["non_embedding"]);
   check_refused({"plan", "--params", "8B", "--law", "bare", "--tokens", "1T", "--accelerator", "h100-sxm", "--count",
                  "8", "--mfu", "40%", "--catalog", dir},
-                2, "non-embedding");
+                2, "non_embedding");
 }

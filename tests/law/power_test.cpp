@@ -11,6 +11,7 @@
 
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/law/kaplan_steps.hpp"
 #include "support/near.hpp"
 #include "support/reference.hpp"
 
@@ -93,6 +94,14 @@ TEST_CASE("the lines of Hoffmann's first two approaches are the least-squares li
 TEST_CASE("the lines of Hoffmann's first two approaches have the printed exponents") {
   for (const reference::Row& row : reference::rows("hoffmann_exponents.csv"))
     reference::check(row, power(row.text("rule")).exponents[0]);
+}
+
+// Kaplan's chain of laws: what L(N, S) and Bcrit(L) leave of the compute is a power of it.
+TEST_CASE("the exponent of the loss by compute follows from those of steps, batch and size") {
+  const auto steps = std::get<law::KaplanSteps<>>(catalog::any_law(catalog::Catalog(), "kaplan-2020-steps").form);
+  const double found = 1 / (1 / steps.step_exponent - power("kaplan-2020-batch").exponents[0] -
+                            1 / power("kaplan-2020-parameters").exponents[0]);
+  reference::check(reference::row("kaplan_exponents.csv", "loss by compute, derived"), found);
 }
 
 TEST_CASE("a law reads with its numbers and the units it is counted in") {

@@ -40,10 +40,7 @@ double parsed(Input input, const std::string& text) {
 }
 
 double counted(const law::AnyLaw& law, Input input, const architecture::ParameterCount& count) {
-  if (input == Input::active_parameters || law.parameter_convention == law::ParameterConvention::active)
-    return count.active.value;
-  return (law.parameter_convention == law::ParameterConvention::non_embedding ? count.non_embedding : count.total)
-      .value;
+  return (input == Input::active_parameters ? count.active : count.as(law.parameter_convention)).value;
 }
 
 std::string listed(const law::AnyLaw& law) {
@@ -75,7 +72,8 @@ std::optional<double> value_of(const LawPoint& point, Input input) {
 
 void add_law_point(Subcommand& sub, LawPoint& point) {
   sub.option("--params", point.text(Input::parameters), "Number of parameters, as 405B, counted as the law counts");
-  sub.option("--count-as", point.count, "What --params counts", {"total", "active", "non_embedding"});
+  sub.option("--count-as", point.count, "What --params counts",
+             {"total", "active", "non_embedding", "without_input_embedding"});
   sub.option("--model", point.model, "A model of the catalog instead, counted as the law counts");
   sub.option("--tokens", point.text(Input::tokens), "Training tokens, as 15.6T");
   sub.group("What some laws ask besides");
@@ -90,6 +88,7 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
   for (std::size_t i = 0; i < point.texts.size(); ++i) {
     const auto input = static_cast<Input>(i);
     if (!point.texts[i] || asks(input)) continue;
+    if (input == Input::unique_tokens && asks(Input::tokens)) continue;  // the command says what repetition does
     throw Error(Failure::usage, "not_an_input", option_name(input),
                 "is nothing that " + law.name + " asks for: its inputs are " + listed(law));
   }

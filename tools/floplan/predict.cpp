@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
 
 #include "command.hpp"
 #include "estimator_source.hpp"
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/fit/forecast.hpp"
+#include "floplan/law/cautions.hpp"
+#include "floplan/optimum/downstream.hpp"
+#include "floplan/optimum/repetition.hpp"
 #include "floplan/report/forecast_text.hpp"
 #include "law_source.hpp"
 
@@ -17,6 +21,28 @@ struct Options {
   LawPoint point;
 };
 
+// What repeated data does to a law that takes every token as fresh.
+void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> values, const Options& o) {
+  const auto inputs = law::inputs(law.form);
+  const Text& unique = o.point.text(law::Input::unique_tokens);
+  const auto tokens = std::find(inputs.begin(), inputs.end(), law::Input::tokens);
+  if (!unique || tokens == inputs.end()) return;
+  double& d = values[static_cast<std::size_t>(tokens - inputs.begin())];
+  const Tokens planned(d), fresh = parse<Tokens>(*unique, "--unique-tokens");
+  const optimum::Repetition r = optimum::repetition(planned, fresh);
+  answer.inputs["unique_tokens"] = report::count_json(fresh);
+  answer.result["epochs"] = r.epochs;
+  answer.result["effective_tokens"] = report::count_json(r.effective);
+  if (r.epochs <= 1 || std::find(inputs.begin(), inputs.end(), law::Input::unique_tokens) != inputs.end()) return;
+  d = r.effective.value;
+  const double repeated = law::evaluate(law.form, values);
+  answer.result["repeated_loss"] = repeated;
+  answer.warnings.push_back(
+      {"repeated_tokens", print_number(r.epochs, 3) + " epochs over " + print(fresh, 4) + " tokens are worth " +
+                              print(r.effective, 4) + " fresh ones by Muennighoff 2023, and " + law.name +
+                              " takes all " + print(planned, 4) + " as fresh: expect " + print_number(repeated, 5)});
+}
+
 Answer predict(const Session& session, const Options& o) {
   const law::AnyLaw law = fit::find_any_law(o.law, "--law", session.catalog);
   Answer answer;
@@ -28,8 +54,16 @@ Answer predict(const Session& session, const Options& o) {
   answer.result = report::forecast_json(law, values, forecast);
   answer.text = report::forecast_text(law, values, forecast);
   answer.table = report::forecast_table(law, values, forecast);
-  const std::vector<Warning> warnings = report::forecast_warnings(law, forecast);
-  answer.warnings.insert(answer.warnings.end(), warnings.begin(), warnings.end());
+  const auto warn = [&answer](const std::vector<Warning>& more) {
+    answer.warnings.insert(answer.warnings.end(), more.begin(), more.end());
+  };
+  warn(law::cautions(law, forecast.outside));
+  if (const auto none = law::no_interval(law)) answer.warnings.push_back(*none);
+  if (forecast.output == law::Output::loss) {
+    for (const optimum::TaskForecast& task : optimum::forecast_tasks(session.catalog, law, forecast.value))
+      warn(optimum::cautions(task, forecast.value));
+  }
+  add_repetition(answer, law, values, o);
   return answer;
 }
 

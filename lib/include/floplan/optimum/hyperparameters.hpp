@@ -38,14 +38,7 @@ struct RunPoint {
       return quantity ? std::optional(quantity->value) : std::optional<double>();
     };
     const auto count = [&]() -> std::optional<double> {
-      if (!counted) return number(parameters);
-      switch (convention) {
-        case law::ParameterConvention::active: return counted->active.value;
-        case law::ParameterConvention::non_embedding: return counted->non_embedding.value;
-        case law::ParameterConvention::without_input_embedding:  // a ParameterCount does not tell the two tables apart
-        case law::ParameterConvention::total: break;
-      }
-      return counted->total.value;
+      return counted ? std::optional(counted->as(convention).value) : number(parameters);
     };
     switch (input) {
       case law::Input::parameters: return count();

@@ -4,7 +4,6 @@
 //
 //   forecast_json(law, values, forecast)     the command's "result": loss, terms, interval, extrapolation_decades, ...
 //   forecast_text, forecast_table            the same to be read, and as one CSV row
-//   forecast_warnings                        where an expert would hesitate
 //
 // Keys: "output" says what "value" is; a law of a loss has "loss" too. "terms", "interval", "new_run_interval" are null where
 // the law has none. "downstream": [{"law", "output", "value"}].
@@ -22,7 +21,6 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/forecast.hpp"
-#include "floplan/law/cautions.hpp"
 #include "floplan/report/json.hpp"
 #include "floplan/report/table.hpp"
 
@@ -156,15 +154,6 @@ namespace detail {
   if (forecast.new_run) line("", interval(*forecast.new_run) + ", of one further run with its noise");
   for (const fit::Downstream& d : forecast.downstream)
     line(law::info(law::output(d.law.form)).meaning, print_number(d.value, 4) + " by " + d.law.name);
-  return out;
-}
-
-[[nodiscard]] inline std::vector<Warning> forecast_warnings(const law::AnyLaw& law, const fit::Forecast& forecast) {
-  std::vector<Warning> out = law::cautions(law, forecast.outside);
-  for (const fit::Downstream& d : forecast.downstream) {
-    for (Warning& w : law::outside_cautions(d.law, d.outside)) out.push_back(std::move(w));
-  }
-  if (auto why = law::no_interval(law)) out.push_back(std::move(*why));
   return out;
 }
 
