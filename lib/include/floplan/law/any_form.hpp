@@ -7,7 +7,11 @@
 //
 // values: one for each of inputs(form), in their order. Code that needs one form's own members asks std::get_if.
 //
-// Cost: a visit, a few nanoseconds. Errors: check() throws Error(usage) for a value that its input cannot have.
+// A form that is undefined somewhere, or would answer there with a number that means nothing, has a member
+// `std::string refusal(values) const`, which says what is wrong, or nothing.
+//
+// Cost: a visit, a few nanoseconds. Errors: check() throws Error(usage) for a value that its input cannot have, and for
+// values that the form refuses.
 // Pitfall: evaluate does not check its values; call check first with what a person typed.
 #pragma once
 
@@ -57,7 +61,21 @@ using AnyLaw = LawRecord<AnyForm>;
   return std::visit([&](const auto& f) { return evaluate(f, values); }, form);
 }
 
-// Throws Error(usage) at `where` for a wrong number of values or one outside its input's range.
+// What is wrong with values that are each in range: where the form is undefined, or outside its own validity. Empty: nothing.
+[[nodiscard]] inline std::string refusal(const AnyForm& form, std::span<const double> values) {
+  return std::visit(
+      [&](const auto& f) {
+        if constexpr (requires { f.refusal(values); }) {
+          return f.refusal(values);
+        } else {
+          return std::string();
+        }
+      },
+      form);
+}
+
+// Throws Error(usage) at `where` for a wrong number of values, one outside its input's range, or values that the form
+// refuses.
 inline void check(const AnyForm& form, std::span<const double> values, std::string_view where) {
   const std::span<const Input> expected = inputs(form);
   if (values.size() != expected.size()) {
@@ -72,6 +90,8 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
                 std::string(input.key) + " must be from " + print_number(input.low, 6) + " to " +
                     print_number(input.high, 6) + ", got " + print_number(values[i], 6));
   }
+  if (const std::string why = refusal(form, values); !why.empty())
+    throw Error(Failure::usage, "outside_law", std::string(where), why);
 }
 
 }  // namespace floplan::law

@@ -72,7 +72,7 @@ struct FitRange {
   std::optional<double> parameters_low, parameters_high;
   std::optional<double> tokens_low, tokens_high;
   std::optional<double> flop_low, flop_high;
-  std::vector<InputRange> others;  // of the inputs that are none of these
+  std::vector<InputRange> others{};  // of the inputs that are none of these
 };
 
 // How far outside [low, high], in powers of ten; 0 inside, at an unknown end, or within rounding (1e-12) of an end.
