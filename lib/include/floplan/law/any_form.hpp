@@ -26,22 +26,39 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/chinchilla.hpp"
+#include "floplan/law/compute_sigmoid.hpp"
 #include "floplan/law/critical_batch.hpp"
+#include "floplan/law/experts.hpp"
 #include "floplan/law/exponential_error.hpp"
+#include "floplan/law/farseer.hpp"
+#include "floplan/law/float_training.hpp"
 #include "floplan/law/form.hpp"
+#include "floplan/law/granularity.hpp"
 #include "floplan/law/input.hpp"
+#include "floplan/law/joint_moe.hpp"
 #include "floplan/law/kaplan.hpp"
 #include "floplan/law/kaplan_steps.hpp"
+#include "floplan/law/leverage.hpp"
 #include "floplan/law/outside.hpp"
 #include "floplan/law/over_training.hpp"
+#include "floplan/law/post_training_quantisation.hpp"
 #include "floplan/law/power.hpp"
+#include "floplan/law/precision.hpp"
+#include "floplan/law/quantisation_aware.hpp"
+#include "floplan/law/repeated_data.hpp"
+#include "floplan/law/routed.hpp"
 #include "floplan/law/scaling_law.hpp"
 #include "floplan/law/sigmoid.hpp"
+#include "floplan/law/sparse_weights.hpp"
+#include "floplan/law/sparsity.hpp"
+#include "floplan/law/vocabulary.hpp"
 
 namespace floplan::law {
 
-using AnyForm = std::variant<Chinchilla<>, CriticalBatch<>, ExponentialError<>, Kaplan<>, KaplanSteps<>, OverTraining<>,
-                             Power<>, Sigmoid<>>;
+using AnyForm = std::variant<Chinchilla<>, ComputeSigmoid<>, CriticalBatch<>, Experts<>, ExponentialError<>, Farseer<>,
+                             FloatTraining<>, Granularity<>, JointMoe<>, Kaplan<>, KaplanSteps<>, Leverage<>,
+                             OverTraining<>, PostTrainingQuantisation<>, Power<>, Precision<>, QuantisationAware<>,
+                             RepeatedData<>, Routed<>, Sigmoid<>, SparseWeights<>, Sparsity<>, Vocabulary<>>;
 using AnyLaw = LawRecord<AnyForm>;
 
 [[nodiscard]] inline std::span<const Input> inputs(const AnyForm& form) {

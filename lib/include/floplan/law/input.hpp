@@ -39,7 +39,8 @@ enum class Input {
   block_size,
   group_size,
   vocabulary_parameters,
-  characters
+  characters,
+  weight_sparsity
 };
 
 enum class Output {
@@ -65,7 +66,7 @@ struct InputInfo {
   double low, high;     // inclusive
 };
 
-inline constexpr std::array<InputInfo, 22> input_table = {{
+inline constexpr std::array<InputInfo, 23> input_table = {{
     {"parameters", "N", "parameters", 1, 1e24},
     {"active_parameters", "Na", "parameters that one token uses", 1, 1e24},
     {"tokens", "D", "training tokens, repeats counted", 1, 1e24},
@@ -88,6 +89,7 @@ inline constexpr std::array<InputInfo, 22> input_table = {{
     {"group_size", "G", "values that share a scale in quantisation", 2, 1e9},
     {"vocabulary_parameters", "Nv", "parameters of the vocabulary", 1, 1e24},
     {"characters", "H", "training characters", 1, 1e24},
+    {"weight_sparsity", "S", "share of the weights that are zero", 0, 0.999999},
 }};
 
 [[nodiscard]] constexpr const InputInfo& info(Input input) { return input_table[static_cast<std::size_t>(input)]; }
