@@ -42,13 +42,15 @@ concept ScalingLaw = requires(const L law, double n, double d) {
   { law.terms(n, d) } -> std::convertible_to<LossTerms<double>>;
 };
 
-enum class ParameterConvention { total, active, non_embedding };
+// without_input_embedding: the output head counts and the input embedding does not (OLMo, and Porian's "with head").
+enum class ParameterConvention { total, active, non_embedding, without_input_embedding };
 enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention; 6N + full attention
 
 [[nodiscard]] inline std::string to_text(ParameterConvention c) {
   switch (c) {
     case ParameterConvention::active: return "active";
     case ParameterConvention::non_embedding: return "non_embedding";
+    case ParameterConvention::without_input_embedding: return "without_input_embedding";
     case ParameterConvention::total: break;
   }
   return "total";
@@ -72,7 +74,7 @@ struct FitRange {
   std::optional<double> parameters_low, parameters_high;
   std::optional<double> tokens_low, tokens_high;
   std::optional<double> flop_low, flop_high;
-  std::vector<InputRange> others;  // of the inputs that are none of these
+  std::vector<InputRange> others{};  // of the inputs that are none of these
 };
 
 // How far outside [low, high], in powers of ten; 0 inside, at an unknown end, or within rounding (1e-12) of an end.
