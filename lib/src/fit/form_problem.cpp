@@ -113,6 +113,29 @@ std::size_t FormProblem::free() const {
   return static_cast<std::size_t>(std::count(box.fixed.begin(), box.fixed.end(), false));
 }
 
+bool FormProblem::at_end(const Coordinates& u, std::size_t k) const {
+  const double reach = 1e-9 * (box.high[k] - box.low[k]);
+  return !box.fixed[k] && !(u[k] > box.low[k] + reach && u[k] < box.high[k] - reach);
+}
+
+FormProblem FormProblem::resampled(const std::vector<unsigned>& counts) const {
+  FormProblem out = *this;
+  out.inputs.clear();
+  out.observed.clear();
+  out.weight.clear();
+  out.total_weight = 0;
+  const std::size_t width = model->inputs.size();
+  for (std::size_t i = 0; i < rows(); ++i) {
+    if (counts[i] == 0) continue;
+    const auto first = inputs.begin() + static_cast<std::ptrdiff_t>(i * width);
+    out.inputs.insert(out.inputs.end(), first, first + static_cast<std::ptrdiff_t>(width));
+    out.observed.push_back(observed[i]);
+    out.weight.push_back(weight[i] * counts[i]);
+    out.total_weight += out.weight.back();
+  }
+  return out;
+}
+
 double FormProblem::clip() const { return estimator.loss == Loss::huber ? estimator.delta : infinity; }
 
 std::vector<double> FormProblem::coefficients(const Coordinates& u) const {
@@ -233,7 +256,7 @@ FormMinimum FormProblem::approach(const Coordinates& u) const {
   return {found.theta, found.at.value, found.converged, 0, found.evaluations};
 }
 
-FormMinimum FormProblem::minimise(const Coordinates& u) const {
+FormMinimum FormProblem::minimise(const Coordinates& u, bool near) const {
   FormMinimum out;
   out.at = u;
   const auto to = [&](double delta, int evaluations) {
@@ -244,14 +267,17 @@ FormMinimum FormProblem::minimise(const Coordinates& u) const {
     return found;
   };
   double last = clip();
-  if (estimator.loss != Loss::least_squares) {
+  FormDescent found;
+  const bool smooth = estimator.loss != Loss::least_absolute_deviations;
+  if (near && smooth) found = to(last, 40);
+  if (!out.converged) {
     // Far below the residuals few rows have a curvature to steer by; a ladder of wider deltas leads there.
-    double median = median_size(residuals(u), weight.data(), 0);
+    const double median = median_size(residuals(out.at), weight.data(), 0);
     const double floor = 1e-14 * typical;
-    if (estimator.loss == Loss::least_absolute_deviations) last = std::max(1e-8 * median, floor);
+    if (!smooth) last = std::max(1e-8 * median, floor);
     for (double delta = std::max(median, floor); delta > 4 * last; delta /= 4) (void)to(delta, 60);
+    found = to(last, 200);
   }
-  const FormDescent found = to(last, 200);
   for (std::size_t k = 0; k < size; ++k) {
     const bool held = box.fixed[k] || found.theta[k] <= box.low[k] || found.theta[k] >= box.high[k];
     if (!held && found.at.value > 0)

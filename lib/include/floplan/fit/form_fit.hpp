@@ -50,7 +50,7 @@ struct FormOptions {
   std::size_t points = 512;              // of the box that are looked at
   std::size_t starts = 24;               // of those that go down
   std::uint64_t seed = 1;
-  unsigned threads = 1;  // 0 all cores. Results do not depend on it
+  unsigned threads = 1;                             // 0 all cores. Results do not depend on it
   std::vector<std::vector<double>> given_starts{};  // coefficients; they go down too, on equal terms
 };
 

@@ -23,7 +23,7 @@ namespace floplan::report {
   }
   Json mapping = Json::array();
   for (const runs::Mapping& m : table.mapping) {
-    mapping.push_back({{"role", std::string(runs::name_of(m.role))},
+    mapping.push_back({{"role", m.name()},
                        {"column", m.title},
                        {"unit", m.unit},
                        {"why", m.why},

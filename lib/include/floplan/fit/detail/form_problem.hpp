@@ -61,6 +61,9 @@ struct FormProblem {
 
   [[nodiscard]] std::size_t rows() const { return observed.size(); }
   [[nodiscard]] std::size_t free() const;
+  [[nodiscard]] bool at_end(const Coordinates& u, std::size_t k) const;  // of the box; not where it is fixed
+  // The rows with a count, each with its weight times it.
+  [[nodiscard]] FormProblem resampled(const std::vector<unsigned>& counts) const;
   [[nodiscard]] double clip() const;  // delta, infinite for least squares
   [[nodiscard]] std::vector<double> coefficients(const Coordinates& u) const;
   [[nodiscard]] Coordinates position(const std::vector<double>& coefficients) const;
@@ -75,8 +78,8 @@ struct FormProblem {
   // Root mean square of dr/du, with what does not move residuals at all kept away from zero.
   [[nodiscard]] Coordinates comparable(const Coordinates& u) const;
 
-  // To the bottom of the basin of u.
-  [[nodiscard]] FormMinimum minimise(const Coordinates& u) const;
+  // To the bottom of the basin of u. near: u is thought to be close, so that the ladder of deltas is for a failure.
+  [[nodiscard]] FormMinimum minimise(const Coordinates& u, bool near = false) const;
   // The same from afar, for the first and large part of the way.
   [[nodiscard]] FormMinimum approach(const Coordinates& u) const;
 
