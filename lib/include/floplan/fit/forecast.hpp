@@ -75,6 +75,21 @@ namespace detail {
 
 }  // namespace detail
 
+// What follows from a loss, by the companions of the law that reached it.
+[[nodiscard]] inline std::vector<Downstream> downstream(const catalog::Catalog& catalog, const law::AnyLaw& law,
+                                                        double loss) {
+  std::vector<Downstream> out;
+  const std::array values = {loss};
+  for (const char* kind : {"accuracy", "error"}) {
+    std::optional<law::AnyLaw> companion = catalog::companion(catalog, law, kind);
+    if (!companion) continue;
+    const double value = law::evaluate(companion->form, values);
+    std::vector<law::Outside> outside = law::outside(companion->range, law::inputs(companion->form), values);
+    out.push_back({std::move(*companion), value, std::move(outside)});
+  }
+  return out;
+}
+
 // values: one for each of the law's inputs, in their order.
 [[nodiscard]] inline Forecast forecast(const catalog::Catalog& catalog, const law::AnyLaw& law,
                                        std::span<const double> values, double level = 0.9) {
@@ -96,16 +111,7 @@ namespace detail {
       out.new_run = {std::exp(log_loss.low), std::exp(log_loss.high), level};
     }
   }
-  if (out.output != law::Output::loss) return out;
-  for (const char* kind : {"accuracy", "error"}) {
-    std::optional<law::AnyLaw> companion = catalog::companion(catalog, law, kind);
-    if (!companion) continue;
-    const std::array loss = {out.value};
-    out.downstream.push_back({std::move(*companion), 0, {}});
-    Downstream& down = out.downstream.back();
-    down.value = law::evaluate(down.law.form, loss);
-    down.outside = law::outside(down.law.range, law::inputs(down.law.form), loss);
-  }
+  if (out.output == law::Output::loss) out.downstream = downstream(catalog, law, out.value);
   return out;
 }
 

@@ -32,6 +32,7 @@
 #include "floplan/law/input.hpp"
 #include "floplan/law/kaplan.hpp"
 #include "floplan/law/kaplan_steps.hpp"
+#include "floplan/law/outside.hpp"
 #include "floplan/law/over_training.hpp"
 #include "floplan/law/power.hpp"
 #include "floplan/law/scaling_law.hpp"
@@ -52,6 +53,13 @@ using AnyLaw = LawRecord<AnyForm>;
 [[nodiscard]] inline std::string_view name_of(const AnyForm& form) {
   return std::visit([](const auto& f) { return std::string_view(f.name); }, form);
 }
+// Of every form, in the order of AnyForm; also the names of the files in data/laws.
+[[nodiscard]] inline std::vector<std::string_view> form_names() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<std::string_view>{std::variant_alternative_t<I, AnyForm>::name...};
+  }
+  (std::make_index_sequence<std::variant_size_v<AnyForm>>());
+}
 [[nodiscard]] inline std::string formula_of(const AnyForm& form) {
   return std::visit(
       [](const auto& f) {
@@ -62,6 +70,25 @@ using AnyLaw = LawRecord<AnyForm>;
         }
       },
       form);
+}
+
+// Name and value of every coefficient; of a product of powers, "k", "E" and the exponent of each argument.
+[[nodiscard]] inline std::vector<std::pair<std::string, double>> coefficients_of(const AnyForm& form) {
+  std::vector<std::pair<std::string, double>> out;
+  std::visit(
+      [&out]<class F>(const F& f) {
+        if constexpr (Form<F>) {
+          for (const auto& c : F::coefficients()) out.emplace_back(c.name, f.*c.field);
+        } else {
+          out = {{"E", f.offset}, {"k", f.coefficient}};
+          for (std::size_t i = 0; i < f.arguments.size(); ++i) {
+            out.emplace_back("p_" + std::string(info(f.arguments[i]).symbol), f.exponents[i]);
+            if (f.scales[i] != 1) out.emplace_back("s_" + std::string(info(f.arguments[i]).symbol), f.scales[i]);
+          }
+        }
+      },
+      form);
+  return out;
 }
 
 // values must be of check()'s liking.
@@ -116,6 +143,15 @@ template <Form F>
   return std::visit([&](const auto& f) { return section(f, values); }, form);
 }
 
+// Throws Error(usage) at `where` for a value that no such quantity has.
+inline void check(Input input, double value, std::string_view where) {
+  const InputInfo& known = info(input);
+  if (value >= known.low && value <= known.high) return;
+  throw Error(Failure::usage, "out_of_range", std::string(where),
+              std::string(known.key) + " must be from " + print_number(known.low, 6) + " to " +
+                  print_number(known.high, 6) + ", got " + print_number(value, 6));
+}
+
 // Throws Error(usage) at `where` for a wrong number of values, one outside its input's range, or a refusal of the form.
 inline void check(const AnyForm& form, std::span<const double> values, std::string_view where) {
   const std::span<const Input> expected = inputs(form);
@@ -124,55 +160,9 @@ inline void check(const AnyForm& form, std::span<const double> values, std::stri
                 "must have one value for each of the law's " + std::to_string(expected.size()) + " inputs, got " +
                     std::to_string(values.size()));
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const InputInfo& input = info(expected[i]);
-    if (values[i] >= input.low && values[i] <= input.high) continue;
-    throw Error(Failure::usage, "out_of_range", std::string(where),
-                std::string(input.key) + " must be from " + print_number(input.low, 6) + " to " +
-                    print_number(input.high, 6) + ", got " + print_number(values[i], 6));
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) check(expected[i], values[i], where);
   if (const std::string reason = refusal(form, values); !reason.empty())
     throw Error(Failure::usage, "out_of_range", std::string(where), reason);
-}
-
-// An input outside what a law was fitted on. decades: how far, in powers of ten; infinite where an end or the value is zero.
-struct Outside {
-  Input input;
-  double value;
-  std::optional<double> low, high;
-  double decades;
-};
-
-// The inputs outside their fitted range, and C = 6 N D where both are among the inputs. Nothing is said of inputs whose
-// range is not known.
-[[nodiscard]] inline std::vector<Outside> outside(const FitRange& range, std::span<const Input> inputs,
-                                                  std::span<const double> values) {
-  std::vector<Outside> out;
-  const auto look = [&](Input input, double x, std::optional<double> low, std::optional<double> high) {
-    const double decades = decades_outside(x, low, high);
-    if (decades > 0) out.push_back({input, x, low, high, decades});
-  };
-  std::optional<double> n, d;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    switch (inputs[i]) {
-      case Input::parameters:
-      case Input::active_parameters:
-        n = n ? std::min(*n, values[i]) : values[i];  // of a mixture's two counts, the active one makes the FLOP
-        look(inputs[i], values[i], range.parameters_low, range.parameters_high);
-        break;
-      case Input::tokens:
-        d = values[i];
-        look(inputs[i], values[i], range.tokens_low, range.tokens_high);
-        break;
-      case Input::flop: look(inputs[i], values[i], range.flop_low, range.flop_high); break;
-      default:
-        for (const InputRange& other : range.others) {
-          if (other.input == inputs[i]) look(inputs[i], values[i], other.low, other.high);
-        }
-    }
-  }
-  if (n && d) look(Input::flop, 6 * *n * *d, range.flop_low, range.flop_high);
-  return out;
 }
 
 }  // namespace floplan::law

@@ -12,7 +12,7 @@
 // needs those instead, each within its range.
 //
 // Throws Error(usage) for a column or filter that names nothing, Error(data) for text that is no table, for a role that
-// no title tells of, and when no row can be used, naming the most common reason.
+// no title tells of, and when no row can be used (unless may_be_empty), naming the most common reason.
 // Cost: linear in the text and n log n in the rows; a million rows of four columns take under a second.
 //
 // Pitfall: JSON needs runs/json_runs.hpp (read_any takes both), which costs two or three seconds to compile.
@@ -83,13 +83,9 @@ class Reader {
     table_.flop.reserve(sheet_.size());
     table_.origins.reserve(sheet_.size());
     for (std::size_t row = 0; row < sheet_.size(); ++row) read_row(row);
-    if (table_.observations.empty()) throw skips_.nothing_usable();
+    if (table_.observations.empty() && !options_.may_be_empty) throw skips_.nothing_usable();
     remark();
-    if (options_.quantities.empty()) {
-      arrange(table_, options_);
-    } else {
-      count_repeated_quantities(table_);
-    }
+    arrange(table_, options_);
     return std::move(table_);
   }
 
@@ -185,6 +181,7 @@ class Reader {
     Observation run;
     Origin origin;
     origin.line = sheet_.line(row);
+    origin.row = row;
     if (!options_.quantities.empty()) return read_quantities(row, run, origin);
 
     const TermValue n = value_of(row, *role(Role::parameters));
