@@ -92,6 +92,25 @@ inline void mark_duplicates(RunTable& table) {
   }
 }
 
+// Duplicates among runs of other quantities than N, D and loss: all of them alike, to the bit.
+inline void count_repeated_quantities(RunTable& table) {
+  table.rows.duplicates = 0;
+  std::vector<std::size_t> order(table.quantities.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return table.quantities[a] < table.quantities[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (table.quantities[order[i]] != table.quantities[order[i - 1]]) continue;
+    table.origins[order[i]].duplicate = true;
+    ++table.rows.duplicates;
+  }
+  table.rows.used = table.observations.size();
+  if (table.rows.duplicates == 0) return;
+  table.warnings.push_back({"duplicates", std::to_string(table.rows.duplicates) +
+                                              " rows repeat an earlier row: they are no independent runs, and must not "
+                                              "shrink an interval"});
+}
+
 [[nodiscard]] inline std::vector<double> values_of(const RunTable& table, double Observation::*field) {
   std::vector<double> out;
   out.reserve(table.observations.size());
@@ -206,25 +225,6 @@ inline void check_units(RunTable& table) {
 }
 
 }  // namespace detail
-
-// Duplicates among runs of other quantities than N, D and loss: all of them alike, to the bit.
-inline void count_repeated_quantities(RunTable& table) {
-  table.rows.duplicates = 0;
-  std::vector<std::size_t> order(table.quantities.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return table.quantities[a] < table.quantities[b]; });
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (table.quantities[order[i]] != table.quantities[order[i - 1]]) continue;
-    table.origins[order[i]].duplicate = true;
-    ++table.rows.duplicates;
-  }
-  table.rows.used = table.observations.size();
-  if (table.rows.duplicates == 0) return;
-  table.warnings.push_back({"duplicates", std::to_string(table.rows.duplicates) +
-                                              " rows repeat an earlier row: they are no independent runs, and must not "
-                                              "shrink an interval"});
-}
 
 inline void arrange(RunTable& table, const ReadOptions& options) {
   std::erase_if(table.warnings, [](const Warning& w) {
