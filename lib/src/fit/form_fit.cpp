@@ -179,12 +179,7 @@ FormReport fit_form(const FormModel& model, const std::vector<FormRow>& rows, co
   out.search.converged = best.converged;
   out.search.gradient = best.gradient;
   out.objective = best.objective;
-  out.coefficients = problem.coefficients(best.at);
-  for (std::size_t k = 0; k < problem.size; ++k) {
-    const auto own = options.bounds.find(model.coefficients[k].name);
-    if (problem.box.fixed[k])
-      out.coefficients[k] = own != options.bounds.end() ? own->second.low : model.coefficients[k].low;
-  }
+  out.coefficients = problem.law(best.at);
   out.form = model.form(out.coefficients);
 
   out.residuals = problem.residuals(best.at);

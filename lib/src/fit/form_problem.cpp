@@ -74,13 +74,13 @@ FormProblem::FormProblem(const FormModel& form, const std::vector<FormRow>& give
   fit::check(estimator, "fit");
   check_names(form, options);
   for (const SearchedCoefficient& c : form.coefficients) {
-    const Bounds range = range_of(c, options);
-    logarithmic.push_back(c.logarithmic && range.low > 0);
-    unit.push_back(c.high > c.low ? (c.high - c.low) / 8 : range.high > range.low ? (range.high - range.low) / 8 : 1);
+    const Bounds& ends = range.emplace_back(range_of(c, options));
+    logarithmic.push_back(c.logarithmic && ends.low > 0);
+    unit.push_back(c.high > c.low ? (c.high - c.low) / 8 : ends.high > ends.low ? (ends.high - ends.low) / 8 : 1);
     const bool is_log = logarithmic.back();
-    box.low.push_back(is_log ? std::log(range.low) : range.low / unit.back());
-    box.high.push_back(is_log ? std::log(range.high) : range.high / unit.back());
-    box.fixed.push_back(range.low == range.high);
+    box.low.push_back(is_log ? std::log(ends.low) : ends.low / unit.back());
+    box.high.push_back(is_log ? std::log(ends.high) : ends.high / unit.back());
+    box.fixed.push_back(ends.low == ends.high);
   }
   const bool is_log = estimator.residual == Residual::log;
   std::vector<std::size_t> order;
@@ -141,6 +141,12 @@ double FormProblem::clip() const { return estimator.loss == Loss::huber ? estima
 std::vector<double> FormProblem::coefficients(const Coordinates& u) const {
   std::vector<double> out(size);
   for (std::size_t k = 0; k < size; ++k) out[k] = logarithmic[k] ? std::exp(u[k]) : u[k] * unit[k];
+  return out;
+}
+
+std::vector<double> FormProblem::law(const Coordinates& u) const {
+  std::vector<double> out = coefficients(u);
+  for (std::size_t k = 0; k < size; ++k) out[k] = std::clamp(out[k], range[k].low, range[k].high);
   return out;
 }
 

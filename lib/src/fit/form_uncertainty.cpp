@@ -53,9 +53,8 @@ FormReplicate refit(const FormProblem& whole, const FormReport& report, const Co
     found = detail::search_form(problem, fewer).best;
   }
   out.answered = found.converged && std::isfinite(found.objective);
-  out.law = problem.coefficients(found.at);
+  out.law = problem.law(found.at);
   for (std::size_t k = 0; k < problem.size; ++k) {
-    if (problem.box.fixed[k]) out.law[k] = report.coefficients[k];
     out.at_bound = out.at_bound || problem.at_end(found.at, k);
   }
   return out;

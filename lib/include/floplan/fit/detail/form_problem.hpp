@@ -52,6 +52,7 @@ struct FormProblem {
   FormBox box;
   std::vector<bool> logarithmic;
   Coordinates unit;                              // d coefficient / du where it is not
+  std::vector<Bounds> range;                     // of the coefficients: the box before it is rounded
   std::vector<double> inputs, observed, weight;  // of distinct rows; inputs row by row
   double total_weight = 0;
   double typical = 1;         // of an observation, in the unit of a residual: 1 for logarithms
@@ -66,6 +67,8 @@ struct FormProblem {
   [[nodiscard]] FormProblem resampled(const std::vector<unsigned>& counts) const;
   [[nodiscard]] double clip() const;  // delta, infinite for least squares
   [[nodiscard]] std::vector<double> coefficients(const Coordinates& u) const;
+  // The same within the ranges to the last bit, which logarithms do not keep.
+  [[nodiscard]] std::vector<double> law(const Coordinates& u) const;
   [[nodiscard]] Coordinates position(const std::vector<double>& coefficients) const;
 
   // Of row i; gradient in u, or null. Not finite where the form has no value there.
