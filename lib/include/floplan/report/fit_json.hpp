@@ -160,9 +160,6 @@ namespace detail {
     replicates = {{"columns", Json::array()}, {"rows", std::move(rows)}};
     for (const law::NamedCoefficient& c : law::chinchilla_coefficients) replicates["columns"].push_back(c.name);
   }
-  const std::string count = table.count == runs::ParameterCount::non_embedding ? "non_embedding"
-                            : table.count == runs::ParameterCount::active      ? "active"
-                                                                               : "total";
   const bool huber = fit.options.estimator.loss == fit::Loss::huber;
   return {{"law", "chinchilla"},
           {"form", "E + A/N^alpha + B/D^beta"},
@@ -187,7 +184,7 @@ namespace detail {
           {"condition", fit.identifiability.condition},
           {"at_bound", fit.at_bound},
           {"fit_range", detail::range_json(fit.range)},
-          {"parameter_convention", count},
+          {"parameter_convention", law::to_text(table.count)},
           {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
           {"degrees_of_freedom", fit.degrees_of_freedom},
           {"residual_sd", fit.residual_sd},

@@ -283,7 +283,7 @@ class Reader {
       const auto meaning = meaning_of(other, true);
       if (meaning && meaning->count != n.count) {
         note("parameters are the " + count + " count from " + n.title + "; " + other + " has the " +
-             std::string(name_of(meaning->count)) + " one");
+             name_of(meaning->count) + " one");
         break;
       }
     }
