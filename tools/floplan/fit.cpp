@@ -137,7 +137,7 @@ Answer answer_form(const Session& session, const Options& o) {
   Answer answer;
   const runs::RunTable table = o.runs.read(answer.warnings, false, fit::quantities_of(model));
   if (options.bootstrap.resamples > 0) options.bootstrap.stop = session.interruptible();
-  const fit::FormStudy study = naming_skipped_rows(table, [&] {
+  const fit::FormStudy study = naming_rows(table, [&] {
     fit::FormStudy out = fit::study_form(model, fit::form_rows(table), options);
     if (!o.anyway) fit::require_trusted(out.fit);
     return out;
@@ -164,12 +164,13 @@ Answer answer_fit(const Session& session, const Options& o) {
   Answer answer;
   const bool by_budget = o.unit == "budgets" || o.leave_out == "budgets";
   const runs::RunTable table = o.runs.read(answer.warnings, by_budget);
-  const fit::Study study = naming_skipped_rows(table, [&] {
+  const fit::Study study = naming_rows(table, [&] {
     fit::Study out = fit::study(table.observations, study_options(session, o, table));
     if (!o.anyway) fit::require_trusted(out.fit);
     return out;
   });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());
+  name_places(answer.warnings, table);
   answer.interrupted = study.boot.stopped;
   answer.inputs = o.runs.inputs();
   answer.inputs.update({{"law", o.law},

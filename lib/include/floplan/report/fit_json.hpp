@@ -44,13 +44,6 @@ namespace detail {
   return out;
 }
 
-// As law::to_text has it.
-[[nodiscard]] inline std::string count_text(runs::ParameterCount count) {
-  return count == runs::ParameterCount::non_embedding ? "non_embedding"
-         : count == runs::ParameterCount::active      ? "active"
-                                                      : "total";
-}
-
 [[nodiscard]] inline Json law_json(const law::Chinchilla<double>& law) {
   Json out;
   for (const law::NamedCoefficient& c : law::chinchilla_coefficients) out[c.name] = law.*c.field;
@@ -193,7 +186,7 @@ namespace detail {
           {"condition", fit.identifiability.condition},
           {"at_bound", fit.at_bound},
           {"fit_range", detail::range_json(fit.range)},
-          {"parameter_convention", detail::count_text(table.count)},
+          {"parameter_convention", law::to_text(table.count)},
           {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
           {"degrees_of_freedom", fit.degrees_of_freedom},
           {"residual_sd", fit.residual_sd},

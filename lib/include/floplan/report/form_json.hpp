@@ -58,7 +58,7 @@ namespace floplan::report {
       {"condition", fit.identifiability.condition},
       {"at_bound", fit.at_bound},
       {"fit_range", detail::range_json(fit.range)},
-      {"parameter_convention", detail::count_text(table.count)},
+      {"parameter_convention", law::to_text(table.count)},
       {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
       {"degrees_of_freedom", fit.degrees_of_freedom},
       {"residual_sd", fit.residual_sd},

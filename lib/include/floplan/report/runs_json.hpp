@@ -38,7 +38,7 @@ namespace floplan::report {
           {"skipped_count", table.rows.skipped_count},
           {"skipped", std::move(skipped)},
           {"mapping", std::move(mapping)},
-          {"parameter_convention", std::string(runs::name_of(table.count))},
+          {"parameter_convention", runs::name_of(table.count)},
           {"loss_unit", table.loss_unit},
           {"notes", table.notes}};
 }

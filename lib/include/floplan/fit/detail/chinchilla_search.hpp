@@ -4,7 +4,9 @@
 //
 // 1. Map the problem over a grid of exponents (profile_grid.hpp) and keep every local minimum of the map.
 // 2. Go down to the bottom of each with Newton (or the ladder of least_absolute.hpp); keep the lowest.
-// 3. Rows far outside may have bent the map of least squares: map again with Huber's loss (robust_map.hpp), coarser, and
+// 3. Where a term vanished or the search did not end, start on every line of the map, and in the exponents alone
+//    (projected_descent.hpp).
+// 4. Rows far outside may have bent the map of least squares: map again with Huber's loss (robust_map.hpp), coarser, and
 //    go down its minima too. (For a fit of least squares only if a row lies beyond four robust standard deviations.)
 // Starts that the caller gives go down as well and compete on equal terms, so an answer never depends on them.
 //
@@ -21,6 +23,7 @@
 #include "floplan/fit/detail/chinchilla_problem.hpp"
 #include "floplan/fit/detail/least_absolute.hpp"
 #include "floplan/fit/detail/profile_grid.hpp"
+#include "floplan/fit/detail/projected_descent.hpp"
 #include "floplan/fit/detail/robust_map.hpp"
 #include "floplan/fit/detail/robust_sd.hpp"
 
@@ -99,6 +102,12 @@ struct SearchOutcome {
   return out;
 }
 
+[[nodiscard]] inline Theta lowest_of(const ChinchillaProblem& problem, const std::vector<Theta>& starts) {
+  return *std::min_element(starts.begin(), starts.end(), [&problem](const Theta& a, const Theta& b) {
+    return problem.objective(a) < problem.objective(b);
+  });
+}
+
 // The local minima of a map, as starts.
 [[nodiscard]] inline std::vector<Theta> starts_of(const std::vector<GridNode>& map, std::size_t columns) {
   std::vector<Theta> out;
@@ -143,7 +152,14 @@ struct SearchOutcome {
   if (vanished(out.best.theta) || !out.best.converged) {
     // A valley where all three terms live may be too narrow for the map to see beside a basin where one of them is zero:
     // start in it on every line of the map.
-    descend(interior_starts(problem, map, grid.token_exponents.size()));
+    const std::vector<Theta> inside = interior_starts(problem, map, grid.token_exponents.size());
+    descend(inside);
+    // Or too narrow for Newton.
+    std::vector<Theta> projected;
+    for (const Theta& from : {inside.empty() ? out.best.theta : lowest_of(problem, inside), out.best.theta}) {
+      if (const auto found = descend_projected(problem, from[3], from[4], out.evaluations)) projected.push_back(*found);
+    }
+    descend(projected);
   }
 
   std::vector<double> r(problem.rows.packs * pack_size);
