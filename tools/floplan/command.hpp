@@ -65,6 +65,8 @@ class Subcommand {
   explicit Subcommand(CLI::App* app) : app_(app) {}
   void positional(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
   void positional(const std::string& name, Text& target, const std::string& help);
+  void positional(const std::string& name, std::vector<std::string>& target, const std::string& help,
+                  bool needed = true);  // one or more values, or none where it is not needed
   void required(const std::string& name, std::string& target, const std::string& help);
   void option(const std::string& name, std::string& target, const std::string& help, const Choices& choices = {});
   void option(const std::string& name, Text& target, const std::string& help);
@@ -103,6 +105,8 @@ class Program {
 
 void add_predict(Program& program);
 void add_catalog(Program& program);
+void add_hyperparameters(Program& program);
+void add_law(Program& program);
 void add_model(Program& program);
 void add_reliability(Program& program);
 void add_fit(Program& program);

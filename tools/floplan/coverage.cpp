@@ -15,7 +15,6 @@ namespace floplan::cli {
 namespace {
 
 struct Options {
-  Text file;
   RunOptions runs;
   EstimatorOptions estimator;
   std::string sets = "1000";
@@ -27,21 +26,19 @@ struct Options {
 
 // The runs' own design, law and noise; or the reference designs.
 std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
-  if (!o.file) return fit::reference_cases();
-  RunOptions source = o.runs;
-  source.file = *o.file;
-  const runs::RunTable table = source.read(answer.warnings, false);
-  answer.inputs.update(source.inputs());
+  if (o.runs.files.empty()) return fit::reference_cases();
+  const runs::RunTable table = o.runs.read(answer.warnings, false);
+  answer.inputs.update(o.runs.inputs());
   answer.text = table.describe() + "\n";
   fit::CoverageCase out;
-  out.name = *o.file;
+  out.name = o.runs.name();
   out.design = table.observations;
   out.options = o.estimator.read();
   const fit::ChinchillaReport report = fit::chinchilla(table.observations, out.options);
   out.law = report.law;
   const fit::RunNoise noise = fit::run_noise(table.observations, report);
   if (!noise.available)
-    throw Error(Failure::no_answer, "no_degrees_of_freedom", *o.file,
+    throw Error(Failure::no_answer, "no_degrees_of_freedom", o.runs.name(),
                 "the noise of these runs is not known: " + noise.reason);
   out.noise.log_residuals = noise.log_residuals;
   return {out};
@@ -122,8 +119,8 @@ void add_coverage(Program& program) {
   Subcommand sub =
       program.add("coverage", "How often a fit's intervals hold the truth, on your design or on five others",
                   [o](const Session& s) { return answer_coverage(s, *o); });
-  sub.positional("runs", o->file,
-                 "A file of runs, whose sizes, law and noise are simulated; five reference designs if not given");
+  sub.positional("runs", o->runs.files,
+                 "Files of runs, whose sizes, law and noise are simulated; five reference designs if not given", false);
   o->runs.add_options(sub);
   o->estimator.add_to(sub);
   sub.option("--sets", o->sets, "Sets of runs to simulate");

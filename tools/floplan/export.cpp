@@ -72,7 +72,7 @@ report::FigureRuns runs_of(const Options& o, const std::optional<runs::RunTable>
     out.hold_out = cut;
   }
   if (table) {
-    out.name = o.runs.file;
+    out.name = o.runs.name();
     out.rows = table->observations;
     out.flop = budgets_of(*table);
   }
@@ -81,7 +81,7 @@ report::FigureRuns runs_of(const Options& o, const std::optional<runs::RunTable>
 
 // Why `all` leaves a figure out; empty where it does not.
 std::string no_input(const report::Figure& figure, const Options& o) {
-  if (o.runs.file.empty()) return "";
+  if (o.runs.files.empty()) return "";
   if (figure.input == report::FigureInput::plan && !o.source.given()) return "needs a plan, and runs alone were given";
   return figure.name == "example_runs" ? "the simulated example, and runs were given" : "";
 }
@@ -103,7 +103,7 @@ Answer write(const Session& session, const Options& o) {
   if (!source.file) source.file = "llama3_405b";
   Answer answer;
   std::optional<runs::RunTable> given;
-  if (!o.runs.file.empty()) given = o.runs.read(answer.warnings, false);
+  if (!o.runs.files.empty()) given = o.runs.read(answer.warnings, false);
   const report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, given)};
   std::error_code error;
   std::filesystem::create_directories(o.folder, error);
@@ -135,7 +135,7 @@ Answer write(const Session& session, const Options& o) {
     write_text_file(path, data->csv());
     files.push_back({{"figure", figure.name}, {"path", path.string()}, {"rows", data->size()}});
     table.add({figure.name, path.string(), {static_cast<double>(data->size()), 6}});
-    simulated = simulated || (figure.input == report::FigureInput::runs && o.runs.file.empty());
+    simulated = simulated || (figure.input == report::FigureInput::runs && o.runs.files.empty());
   }
   answer.text = (given ? given->describe() + "\n" : "") + table.text();
   if (simulated)
@@ -162,7 +162,7 @@ void add_export(Program& program) {
   sub.positional("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)");
   sub.option("--out", o->folder, "The folder to write to");
   sub.group("Training runs, for figures of runs");
-  sub.option("--runs", o->runs.file, "A file of runs: CSV, JSON or JSON lines");
+  sub.option("--runs", o->runs.files, std::string(runs_help) + "; may be repeated");
   o->runs.add_options(sub);
   sub.option("--jitter", o->jitter, "Runs within this of each other's budget are of one");
   sub.option("--hold-out-above", o->hold_out,

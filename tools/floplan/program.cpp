@@ -56,7 +56,9 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
     if (const auto groups = state.app.get_subcommands(same_name); !groups.empty()) {
       parent = groups.front();
     } else {
-      parent = state.app.add_subcommand(group, "Interruptions, checkpoints and effective training time");
+      parent =
+          state.app.add_subcommand(group, group == "law" ? "One scaling law of the catalog, or of a fit's file"
+                                                         : "Interruptions, checkpoints and effective training time");
       parent->require_subcommand(1);
     }
   }
@@ -95,6 +97,10 @@ void Subcommand::positional(const std::string& name, std::string& target, const 
 }
 void Subcommand::positional(const std::string& name, Text& target, const std::string& help) {
   finish(app_->add_option(name, target, help), {}, group_);
+}
+void Subcommand::positional(const std::string& name, std::vector<std::string>& target, const std::string& help,
+                            bool needed) {
+  finish(app_->add_option(name, target, help)->required(needed), {}, group_);
 }
 void Subcommand::required(const std::string& name, std::string& target, const std::string& help) {
   finish(app_->add_option(name, target, help)->required(), {}, group_);
@@ -219,15 +225,22 @@ void Program::State::print_error(std::string_view code, const std::string& messa
   }
 }
 
-// The words of the command line that name the file which --out names: an input that would be lost.
+// The words of the command line that name the file which --out names, or a folder that it is read from: an input that
+// would be lost.
 void Program::State::refuse_output_over_input(int argc, char** argv) const {
   std::error_code error;
   if (out.empty() || !std::filesystem::is_regular_file(out, error)) return;
+  const std::filesystem::path folder = std::filesystem::absolute(out, error).parent_path();
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--out") {
       ++i;
-    } else if (!word.starts_with("-") && std::filesystem::equivalent(word, out, error) && !error) {
+      continue;
+    }
+    const auto names = [&](const std::filesystem::path& what) {
+      return std::filesystem::equivalent(word, what, error) && !error;
+    };
+    if (!word.starts_with("-") && (names(out) || names(folder))) {
       throw Error(Failure::usage, "output_is_input", "--out", "would overwrite what is read from, " + out);
     }
   }

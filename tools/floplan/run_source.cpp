@@ -2,18 +2,18 @@
 #include "run_source.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
-#include "floplan/core/file.hpp"
 #include "floplan/fit/hold_out.hpp"
 #include "floplan/runs/column_map.hpp"
-#include "floplan/runs/json_runs.hpp"
+#include "floplan/runs/run_files.hpp"
 
 namespace floplan::cli {
 
 void RunOptions::add_to(Subcommand& sub) {
-  sub.positional("runs", file, "A file of runs: CSV, JSON or JSON lines");
+  sub.positional("runs", files, runs_help);
   add_options(sub);
 }
 
@@ -32,8 +32,14 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
   options.minimum_per_cell = minimum_per_cell;
   options.derive_tokens = derive_tokens;
   if (group_by_budget) options.group_by = runs::GroupBy::budget;
-  runs::RunTable table = runs::read_any(read_text_file(file), file, options);
+  runs::RunTable table = runs::read_files(files, options);
   for (const Warning& w : table.warnings) warnings.push_back(w);
+  if (!table.skipped_files.empty()) {
+    const std::size_t all = table.files.size() + table.skipped_files.size();
+    std::string text = std::to_string(table.skipped_files.size()) + " of " + std::to_string(all) + " files skipped: ";
+    text += table.skipped_files.front().reason;
+    warnings.push_back({"skipped_files", text + (table.skipped_files.size() > 1 ? "; ..." : "")});
+  }
   if (table.rows.skipped_count > 0) {
     const std::string text = skipped_text(table);
     warnings.push_back({"skipped_rows", text.substr(2, text.size() - 3)});
@@ -46,7 +52,15 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
 }
 
 report::Json RunOptions::inputs() const {
-  return {{"runs", file}, {"where", where}, {"columns", columns}, {"minimum_per_cell", minimum_per_cell}};
+  return {{"runs", files.size() == 1 ? report::Json(files.front()) : report::Json(files)},
+          {"where", where},
+          {"columns", columns},
+          {"minimum_per_cell", minimum_per_cell}};
+}
+
+std::string RunOptions::name() const {
+  if (files.empty()) return "";
+  return files.front() + (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
 }
 
 std::vector<double> budgets_of(const runs::RunTable& table) {
@@ -75,19 +89,18 @@ std::vector<bool> RunOptions::held_out(const runs::RunTable& table, const std::s
     const auto count = whole_option<std::size_t>(text.substr(largest.size()), "--hold-out", 1e9);
     return fit::largest_runs(table.observations, count);
   }
-  // The rows are read again through both filters; a run is known by its file and line.
+  // The rows are read again through both filters; a run is known by its file and its row there.
   RunOptions narrower = *this;
   narrower.where = where.empty() ? text : "(" + where + ") && (" + text + ")";
   std::vector<Warning> said_before;
   std::vector<bool> out(table.observations.size());
   const runs::RunTable held = narrower.read(said_before, false);
-  for (std::size_t i = 0, k = 0; i < out.size() && k < held.origins.size(); ++i) {
-    const runs::Origin& at = table.origins[i];
-    while (k < held.origins.size() &&
-           std::pair(held.origins[k].file, held.origins[k].line) < std::pair(at.file, at.line))
-      ++k;
-    out[i] = k < held.origins.size() && held.origins[k].file == at.file && held.origins[k].line == at.line;
-  }
+  const auto place = [](const runs::RunTable& of, const runs::Origin& at) {
+    return std::pair(of.files[at.file], at.row);
+  };
+  std::set<std::pair<std::string, std::size_t>> places;
+  for (const runs::Origin& at : held.origins) places.insert(place(held, at));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = places.contains(place(table, table.origins[i]));
   return out;
 }
 

@@ -24,19 +24,23 @@ template <class Whole>
   return static_cast<Whole>(count.value);
 }
 
+inline constexpr const char* runs_help =
+    "Files of runs (CSV, JSON or JSON lines), or folders with a file a run; several are read as one";
+
 struct RunOptions {
-  std::string file;
+  std::vector<std::string> files;  // or folders of them
   std::string where, columns;
   bool minimum_per_cell = false;
   bool derive_tokens = false;
 
-  void add_to(Subcommand& sub);       // the file, which must be given, and the options
+  void add_to(Subcommand& sub);       // the files, of which one must be given, and the options
   void add_options(Subcommand& sub);  // the options alone
   // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
   [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
   // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.
   [[nodiscard]] std::vector<bool> held_out(const runs::RunTable& table, const std::string& text) const;
   [[nodiscard]] report::Json inputs() const;
+  [[nodiscard]] std::string name() const;  // "runs.csv", or "a.csv and 2 more"
 };
 
 // The runs with a budget each: C as given, or 6ND.

@@ -43,7 +43,8 @@ template <class F>
                   std::move(record.range),
                   {},
                   std::move(record.residuals),
-                  std::move(record.provenance)};
+                  std::move(record.provenance),
+                  record.own_fit};
   for (F& form : record.replicates) out.replicates.emplace_back(std::move(form));
   return out;
 }

@@ -102,10 +102,11 @@ template <class F>
     detail::read_form(r, out.form);
     using law::FlopConvention;
     using law::ParameterConvention;
-    out.parameter_convention =
-        r.one_of<ParameterConvention>("parameter_convention", {{"total", ParameterConvention::total},
-                                                               {"active", ParameterConvention::active},
-                                                               {"non_embedding", ParameterConvention::non_embedding}});
+    out.parameter_convention = r.one_of<ParameterConvention>(
+        "parameter_convention", {{"total", ParameterConvention::total},
+                                 {"active", ParameterConvention::active},
+                                 {"non_embedding", ParameterConvention::non_embedding},
+                                 {"without_input_embedding", ParameterConvention::without_input_embedding}});
     out.flop_convention = r.one_of<FlopConvention>(
         "flop_convention",
         {{"6N", FlopConvention::six_n}, {"6N+causal", FlopConvention::causal}, {"6N+full", FlopConvention::full}});

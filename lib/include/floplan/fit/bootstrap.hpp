@@ -279,6 +279,17 @@ namespace detail {
   return out;
 }
 
+// draws: of replicates, those that are not finite left out; fewer than two give nan ends.
+[[nodiscard]] inline Estimate estimate_of_draws(std::vector<double> draws, double value, double level) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  Estimate out{value, nan, {nan, nan, level}};
+  std::erase_if(draws, [](double draw) { return !std::isfinite(draw); });
+  if (draws.size() < 2) return out;
+  out.standard_error = summarise(draws).standard_deviation;
+  out.interval = bias_corrected_interval(std::move(draws), value, level);
+  return out;
+}
+
 // quantity(law) -> double, evaluated on the estimate and on every replicate. nan ends where no interval is available.
 template <class Quantity>
 [[nodiscard]] Estimate estimate(const BootstrapReport& boot, const Quantity& quantity, double level = 0.9) {
@@ -286,19 +297,12 @@ template <class Quantity>
     throw Error(Failure::usage, "out_of_range", "estimate",
                 "level must be between 0 and 1, got " + print_number(level, 6));
   }
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  Estimate out{quantity(boot.estimate), nan, {nan, nan, level}};
-  if (!boot.available) return out;
   std::vector<double> draws;
-  draws.reserve(boot.laws.size());
-  for (const law::Chinchilla<double>& law : boot.laws) {
-    const double draw = quantity(law);
-    if (std::isfinite(draw)) draws.push_back(draw);
+  if (boot.available) {
+    draws.reserve(boot.laws.size());
+    for (const law::Chinchilla<double>& law : boot.laws) draws.push_back(quantity(law));
   }
-  if (draws.size() < 2) return out;
-  out.standard_error = summarise(draws).standard_deviation;
-  out.interval = bias_corrected_interval(std::move(draws), out.value, level);
-  return out;
+  return estimate_of_draws(std::move(draws), quantity(boot.estimate), level);
 }
 
 }  // namespace floplan::fit

@@ -86,13 +86,13 @@ class FitFileReader {
       const std::string count = text(result_["parameter_convention"], "parameter_convention");
       using law::ParameterConvention;
       bool known = false;
-      for (const auto convention :
-           {ParameterConvention::total, ParameterConvention::active, ParameterConvention::non_embedding}) {
+      for (const ParameterConvention convention : law::parameter_conventions) {
         if (law::to_text(convention) != count) continue;
         out.parameter_convention = convention;
         known = true;
       }
-      if (!known) throw fail("parameter_convention", "must be total, active or non_embedding, got \"" + count + "\"");
+      if (!known)
+        throw fail("parameter_convention", "must be a count that floplan knows, as total, got \"" + count + "\"");
     }
     if (result_.contains("loss_unit")) out.loss_unit = text(result_["loss_unit"], "loss_unit");
     read_range(out.range);
@@ -104,6 +104,7 @@ class FitFileReader {
     }
     out.provenance.source = "fit in " + place_;
     out.provenance.verified = true;  // the reader's own numbers
+    out.own_fit = true;
     return out;
   }
 

@@ -55,7 +55,8 @@ enum class Output {
   timescale,
   accuracy,
   error,
-  leverage
+  leverage,
+  flop_per_token
 };
 
 struct InputInfo {
@@ -106,7 +107,7 @@ struct OutputInfo {
   const char* meaning;
 };
 
-inline constexpr std::array<OutputInfo, 12> output_table = {{
+inline constexpr std::array<OutputInfo, 13> output_table = {{
     {"loss", "L", "loss"},
     {"loss_increase", "delta L", "loss added by quantisation"},
     {"parameters", "N*", "compute-optimal parameters"},
@@ -119,6 +120,7 @@ inline constexpr std::array<OutputInfo, 12> output_table = {{
     {"accuracy", "acc", "accuracy"},
     {"error", "err", "error rate"},
     {"leverage", "EL", "dense FLOP for the same loss over these FLOP"},
+    {"flop_per_token", "M*", "compute-optimal training FLOP a token"},
 }};
 
 [[nodiscard]] constexpr const OutputInfo& info(Output output) { return output_table[static_cast<std::size_t>(output)]; }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <optional>
@@ -42,13 +43,22 @@ concept ScalingLaw = requires(const L law, double n, double d) {
   { law.terms(n, d) } -> std::convertible_to<LossTerms<double>>;
 };
 
-enum class ParameterConvention { total, active, non_embedding };
+// without_input_embedding: the output head counts and the input embedding does not (OLMo, and Porian's "with head").
+enum class ParameterConvention { total, active, non_embedding, without_input_embedding };
+inline constexpr std::array parameter_conventions = {ParameterConvention::total, ParameterConvention::active,
+                                                     ParameterConvention::non_embedding,
+                                                     ParameterConvention::without_input_embedding};
+// Such a count follows from a total one only where the shape is known.
+[[nodiscard]] constexpr bool leaves_out_embeddings(ParameterConvention c) {
+  return c == ParameterConvention::non_embedding || c == ParameterConvention::without_input_embedding;
+}
 enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention; 6N + full attention
 
 [[nodiscard]] inline std::string to_text(ParameterConvention c) {
   switch (c) {
     case ParameterConvention::active: return "active";
     case ParameterConvention::non_embedding: return "non_embedding";
+    case ParameterConvention::without_input_embedding: return "without_input_embedding";
     case ParameterConvention::total: break;
   }
   return "total";
@@ -122,6 +132,7 @@ struct LawRecord {
   // ln(L_observed / L) of runs about the law, ascending, scaled to one run's noise; empty where it is not known.
   std::vector<double> residuals;
   Provenance provenance;
+  bool own_fit = false;  // of a user's runs, from the file of a fit; else published
 };
 
 }  // namespace floplan::law

@@ -78,6 +78,13 @@ inline void require_interior(const law::Chinchilla<double>& law) {
           Tokens(std::pow(law.token_coefficient * (1 + 1 / ratio) / gap, 1 / law.token_exponent))};
 }
 
+// The loss of the compute-optimal model of n parameters.
+[[nodiscard]] inline double loss_at_optimum(const law::Chinchilla<double>& law, Parameters n) {
+  detail::require_positive(n.value, "parameters", print(n));
+  detail::require_interior(law);
+  return law.irreducible_loss + law.terms(n.value, 1.0).parameters * (1 + law.parameter_exponent / law.token_exponent);
+}
+
 // Tokens after which n parameters reach the loss.
 [[nodiscard]] inline Tokens tokens_for_loss(const law::Chinchilla<double>& law, Parameters n, double loss) {
   detail::require_positive(n.value, "parameters", print(n));

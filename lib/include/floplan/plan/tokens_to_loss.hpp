@@ -29,8 +29,9 @@ namespace floplan::plan {
 
 // The parameter count that the request's law was fitted with.
 [[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
-  if (r.law->parameter_convention != law::ParameterConvention::non_embedding) return total;
-  return architecture::parameter_count(r.shape.value()).non_embedding;  // check() has seen to it that there is one
+  if (!law::leaves_out_embeddings(r.law->parameter_convention)) return total;
+  return architecture::parameter_count(r.shape.value())
+      .as(r.law->parameter_convention);  // check() has seen to it that there is one
 }
 
 [[nodiscard]] inline Parameters counted_parameters(const Request& r) {
@@ -44,7 +45,7 @@ inline void fit_stages_to_loss(Request& r) {
     return Error(Failure::usage, code, "plan: target_loss", rule);
   };
   if (!r.law) throw refuse("no_law", "a loss to reach needs a law that says how many tokens it takes");
-  if (!r.shape && (!r.parameters || r.law->parameter_convention == law::ParameterConvention::non_embedding))
+  if (!r.shape && (!r.parameters || law::leaves_out_embeddings(r.law->parameter_convention)))
     throw refuse("no_model", "a loss to reach needs a model, or the parameters as the law counts them");
   const Tokens needed = optimum::tokens_for_loss(r.law->form, counted_parameters(r), *r.target_loss);
   if (!std::isfinite(needed.value)) throw refuse("out_of_range", "the loss is too near what the model can reach");

@@ -21,6 +21,9 @@ namespace floplan::report {
     skipped.push_back(
         {{"file", row.file}, {"line", row.line}, {"column", row.column}, {"title", row.title}, {"reason", row.reason}});
   }
+  Json skipped_files = Json::array();
+  for (const runs::SkippedFile& file : table.skipped_files)
+    skipped_files.push_back({{"file", file.file}, {"reason", file.reason}});
   Json mapping = Json::array();
   for (const runs::Mapping& m : table.mapping) {
     mapping.push_back({{"role", std::string(runs::name_of(m.role))},
@@ -29,7 +32,9 @@ namespace floplan::report {
                        {"why", m.why},
                        {"alternatives", m.alternatives}});
   }
-  return {{"read", table.rows.read},
+  return {{"files", table.files},
+          {"skipped_files", std::move(skipped_files)},
+          {"read", table.rows.read},
           {"used", table.rows.used},
           {"filtered", table.rows.filtered},
           {"duplicates", table.rows.duplicates},

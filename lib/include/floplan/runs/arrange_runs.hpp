@@ -238,16 +238,77 @@ inline void arrange(RunTable& table, const ReadOptions& options) {
   table.rows.used = table.observations.size();
 }
 
+namespace detail {
+
+// What several files say alike is said once: "a.csv and 3 more: ..." or, of all, without a name.
+class Remarks {
+ public:
+  explicit Remarks(std::size_t files) : files_(files) {}
+  void add(const std::string& text, const std::string& file) {
+    const auto [found, added] = index_.emplace(text, remarks_.size());
+    if (added) remarks_.push_back({text, file, 0});
+    ++remarks_[found->second].times;
+  }
+  template <class Use>
+  void each(const Use& use) const {
+    for (const Remark& r : remarks_) {
+      const std::string more = r.times > 1 ? " and " + std::to_string(r.times - 1) + " more" : "";
+      use(r.times == files_ ? r.text : r.first + more + ": " + r.text);
+    }
+  }
+
+ private:
+  struct Remark {
+    std::string text;
+    std::string first;
+    std::size_t times = 0;
+  };
+  std::size_t files_;
+  std::vector<Remark> remarks_;
+  std::map<std::string, std::size_t> index_;
+};
+
+// Remarks by the code of their warning; of notes, none.
+using RemarksByCode = std::map<std::string, Remarks>;
+
+// Where a table means something else than the first one by N, D, C or the loss.
+inline void compare_meanings(const RunTable& table, const RunTable& lead, RemarksByCode& said, std::size_t files) {
+  const auto say = [&](const char* code, const std::string& text) {
+    said.try_emplace(code, files).first->second.add(text, table.files.front());
+  };
+  if (table.count != lead.count) {
+    say("parameter_convention", "counts " + std::string(name_of(table.count)) + " parameters, where " +
+                                    lead.files.front() + " counts " + std::string(name_of(lead.count)) + " ones");
+  }
+  if (table.loss_unit != lead.loss_unit) {
+    const auto unit = [](const std::string& u) { return u.empty() ? std::string("a unit that it does not state") : u; };
+    say("loss_unit", "has its loss in " + unit(table.loss_unit) + ", where " + lead.files.front() + " has it in " +
+                         unit(lead.loss_unit));
+  }
+  for (const Mapping& m : table.mapping) {
+    const Mapping* first = find_role(lead.mapping, m.role);
+    if (first == nullptr || first->title == m.title) continue;
+    say("columns_differ", "takes " + std::string(name_of(m.role)) + (m.derived() ? " = " : " from ") + m.title +
+                              ", where " + lead.files.front() + " has it " + (first->derived() ? "= " : "from ") +
+                              first->title);
+  }
+}
+
+}  // namespace detail
+
 // The runs of several files as one table, arranged again as options say. Throws Error(usage) if a column that options
 // group or tell cells apart by was not kept in each.
 [[nodiscard]] inline RunTable merge(std::vector<RunTable> tables, const ReadOptions& options = {}) {
   if (tables.empty()) throw Error(Failure::usage, "no_tables", "merge", "needs at least one table, got none");
   if (tables.size() == 1) return std::move(tables.front());
+  const auto with_runs =
+      std::find_if(tables.begin(), tables.end(), [](const RunTable& t) { return !t.observations.empty(); });
+  const RunTable& lead = with_runs == tables.end() ? tables.front() : *with_runs;
   RunTable out;
-  out.mapping = tables.front().mapping;
-  out.count = tables.front().count;
-  out.loss_unit = tables.front().loss_unit;
-  for (const auto& [title, cells] : tables.front().kept) {
+  out.mapping = lead.mapping;
+  out.count = lead.count;
+  out.loss_unit = lead.loss_unit;
+  for (const auto& [title, cells] : lead.kept) {
     if (std::all_of(tables.begin(), tables.end(),
                     [&title = title](const RunTable& t) { return t.kept.contains(title); }))
       out.kept[title];
@@ -258,23 +319,24 @@ inline void arrange(RunTable& table, const ReadOptions& options) {
     if (!out.kept.contains(title))
       throw Error(Failure::usage, "unknown_column", "merge", "every table must have kept the column \"" + title + "\"");
   }
+  const auto used = static_cast<std::size_t>(
+      std::count_if(tables.begin(), tables.end(), [](const RunTable& t) { return !t.observations.empty(); }));
+  detail::Remarks notes(used);
+  detail::RemarksByCode warnings;
+  for (const RunTable& table : tables) {
+    if (table.observations.empty()) continue;
+    detail::compare_meanings(table, lead, warnings, used);
+    for (const std::string& note : table.notes) notes.add(note, table.files.front());
+    for (const Warning& w : table.warnings)
+      warnings.try_emplace(w.code, used).first->second.add(w.message, table.files.front());
+  }
+  notes.each([&](const std::string& note) { out.notes.push_back(note); });
+  for (const auto& [code, remarks] : warnings) {
+    remarks.each([&out, &code = code](const std::string& message) { out.warnings.push_back({code, message}); });
+  }
   for (RunTable& table : tables) {
-    if (table.count != out.count) {
-      out.warnings.push_back({"parameter_convention",
-                              table.files.front() + " counts " + std::string(name_of(table.count)) + " parameters, " +
-                                  out.files.front() + " " + std::string(name_of(out.count)) + " ones"});
-    }
-    if (table.loss_unit != out.loss_unit) {
-      const auto unit = [](const std::string& u) {
-        return u.empty() ? std::string("a unit that it does not state") : u;
-      };
-      out.warnings.push_back({"loss_unit", table.files.front() + " has its loss in " + unit(table.loss_unit) + ", " +
-                                               out.files.front() + " in " + unit(out.loss_unit)});
-    }
     const std::size_t first_file = out.files.size();
-    for (const std::string& note : table.notes) out.notes.push_back(table.files.front() + ": " + note);
     out.files.insert(out.files.end(), table.files.begin(), table.files.end());
-    out.warnings.insert(out.warnings.end(), table.warnings.begin(), table.warnings.end());
     out.observations.insert(out.observations.end(), table.observations.begin(), table.observations.end());
     out.flop.insert(out.flop.end(), table.flop.begin(), table.flop.end());
     for (Origin origin : table.origins) {
@@ -292,6 +354,7 @@ inline void arrange(RunTable& table, const ReadOptions& options) {
     for (SkippedRow& row : table.rows.skipped) {
       if (out.rows.skipped.size() < options.skipped_listed) out.rows.skipped.push_back(std::move(row));
     }
+    for (SkippedFile& file : table.skipped_files) out.skipped_files.push_back(std::move(file));
   }
   arrange(out, options);
   return out;

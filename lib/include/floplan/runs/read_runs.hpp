@@ -11,7 +11,7 @@
 // Order of the tests of a row: cells fit the header, `where`, state, N, D, C, loss, weight.
 //
 // Throws Error(usage) for a column or filter that names nothing, Error(data) for text that is no table, for a role that
-// no title tells of, and when no row can be used, naming the most common reason.
+// no title tells of, and when no row can be used (unless may_be_empty), naming the most common reason.
 // Cost: linear in the text and n log n in the rows; a million rows of four columns take under a second.
 //
 // Pitfall: JSON needs runs/json_runs.hpp (read_any takes both), which costs two or three seconds to compile.
@@ -75,7 +75,7 @@ class Reader {
     table_.flop.reserve(sheet_.size());
     table_.origins.reserve(sheet_.size());
     for (std::size_t row = 0; row < sheet_.size(); ++row) read_row(row);
-    if (table_.observations.empty()) throw nothing_usable();
+    if (table_.observations.empty() && !options_.may_be_empty) throw nothing_usable();
     remark();
     arrange(table_, options_);
     return std::move(table_);
@@ -179,6 +179,7 @@ class Reader {
     Observation run;
     Origin origin;
     origin.line = sheet_.line(row);
+    origin.row = row;
 
     const TermValue n = value_of(row, *role(Role::parameters));
     if (!positive(n)) return skip(row, n);

@@ -50,6 +50,7 @@ struct ReadOptions {
   double budget_gap = 0.2;                // for GroupBy::budget: group_by_budget's gap
   std::vector<std::string> keep;          // columns to carry along as text
   std::size_t skipped_listed = 1000;      // of skipped rows, so many are listed; all are counted
+  bool may_be_empty = false;              // no usable row is an answer, as for one file of many, and no error
 };
 
 struct SkippedRow {
@@ -62,6 +63,12 @@ struct SkippedRow {
   [[nodiscard]] std::string place() const {
     return file + ":" + std::to_string(line) + (column > 0 ? ":" + std::to_string(column) : "");
   }
+};
+
+// A file of several that holds no runs that can be read.
+struct SkippedFile {
+  std::string file;
+  std::string reason;
 };
 
 struct RowCounts {
@@ -77,6 +84,7 @@ struct RowCounts {
 struct Origin {
   std::size_t file = 0;  // in RunTable::files
   std::size_t line = 0;
+  std::size_t row = 0;       // of the file, from 0: JSON may have many in a line
   bool tokens_given = true;  // false: C/(6N)
   bool flop_given = false;   // false: 6ND, or not known
   bool duplicate = false;    // an earlier run has the same N, D and loss
@@ -97,7 +105,8 @@ struct RunTable {
   std::map<std::string, std::vector<std::string>> kept;  // by title: cell_columns, group_column and keep
 
   std::vector<std::string> files;
-  std::vector<Mapping> mapping;  // of the first file
+  std::vector<SkippedFile> skipped_files;
+  std::vector<Mapping> mapping;  // of the first file with a usable row
   ParameterCount count = ParameterCount::total;
   std::string loss_unit;  // "bits/byte" when the title says so, else empty: not stated, usually nats/token
   RowCounts rows;
@@ -110,7 +119,10 @@ struct RunTable {
   // "runs.csv: 245 rows read, 240 used, 5 filtered out; N from parameter_count, D = C/(6N), ..."
   [[nodiscard]] std::string describe() const {
     std::string out;
-    for (const std::string& file : files) out += (out.empty() ? "" : ", ") + file;
+    const std::size_t named = files.size() > 4 ? 1 : files.size();
+    for (std::size_t i = 0; i < named; ++i) out += (i > 0 ? ", " : "") + files[i];
+    if (files.size() > named) out += " and " + std::to_string(files.size() - named) + " files more";
+    if (!skipped_files.empty()) out += " (" + std::to_string(skipped_files.size()) + " files skipped)";
     out += ": " + std::to_string(rows.read) + " rows read, " + std::to_string(rows.used) + " used";
     if (rows.filtered > 0) out += ", " + std::to_string(rows.filtered) + " filtered out";
     if (rows.skipped_count > 0) out += ", " + std::to_string(rows.skipped_count) + " skipped";
