@@ -70,6 +70,10 @@ inline void add_count_cautions(std::vector<Warning>& out, const law::AnyLaw& law
                                                     ? ": all experts together are more"
                                                     : ": the whole model is larger by what that leaves out")});
   }
+  if (law.flop_convention != law::FlopConvention::six_n) {
+    out.push_back({"flop_convention", law.name + " counts FLOP as " + law::to_text(law.flop_convention) +
+                                          ", and N here is what 6ND makes of them: attention counts as parameters"});
+  }
   if (p.active_share != 1 && !q.setting.active_share) {
     out.push_back({"active_share_estimated",
                    "a token is taken to use " + print_number(100 * p.active_share, 3) +

@@ -113,8 +113,7 @@ struct Slot {
   if (!has(inputs, law::Input::parameters)) return 1;
   if (has(inputs, law::Input::sparsity)) return 1 - setting.value(law::Input::sparsity).value_or(0);
   if (has(inputs, law::Input::activation_ratio)) return setting.value(law::Input::activation_ratio).value_or(1);
-  if (law.parameter_convention == law::ParameterConvention::total &&
-      (has(inputs, law::Input::experts) || has(inputs, law::Input::granularity))) {
+  if (has(inputs, law::Input::experts) || has(inputs, law::Input::granularity)) {
     throw Error(Failure::usage, "missing_option", "--active-share",
                 "is needed: " + law.name + " counts the parameters of all experts, of which a token uses a share");
   }
