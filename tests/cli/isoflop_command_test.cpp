@@ -17,6 +17,7 @@
 using cli::ask;
 using cli::check_refused;
 using cli::Json;
+using cli::operator+;
 
 namespace {
 
@@ -141,6 +142,46 @@ TEST_CASE("one budget with all sizes on one side, runs of no budget, and two row
   check_refused({"isoflop", *units}, 5, "1e19 FLOP");  // GFLOP in the file, and not 1e10
   check_refused({"isoflop", *units}, 5, "3e19 FLOP");
   check_refused({"isoflop", *units}, 5, "k08_gflops.csv:4");  // the blank row
+}
+
+TEST_CASE("noise of a loss gives akima's minima and exponents their intervals, the same for the same seed") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.csv", runs_files::sweep()).string();
+  const cli::Arguments akima = {"isoflop", runs, "--method", "akima"};
+  const Json plain = ask(akima)["result"];
+  CHECK(plain["profiles"][0].at("low").is_null());
+  CHECK(plain["power_law"]["parameters"].at("noise").is_null());
+  const Json noisy = ask(akima + cli::Arguments{"--noise", "0.004", "--seed", "7"});
+  CHECK(noisy["inputs"]["noise"] == 0.004);
+  for (const Json& profile : noisy["result"]["profiles"]) {
+    CHECK(profile["low"] < profile["parameters_opt"]);
+    CHECK(profile["parameters_opt"] < profile["high"]);
+    cli::check_interval(profile.at("tokens_interval"), "tokens_interval");
+  }
+  for (const char* axis : {"parameters", "tokens"})
+    cli::check_interval(noisy["result"]["power_law"][axis].at("noise"), axis);
+  CHECK(ask(akima + cli::Arguments{"--noise", "0.004", "--seed", "7"}) == noisy);
+  CHECK(ask(akima + cli::Arguments{"--noise", "0.004", "--seed", "8"})["result"]["profiles"] !=
+        noisy["result"]["profiles"]);
+  // The file's ripple is 0.15% of losses near 3.
+  const double of_the_law = ask(akima + cli::Arguments{"--noise", "auto"})["inputs"]["noise"];
+  CHECK(of_the_law > 0.0005);
+  CHECK(of_the_law < 0.01);
+  for (const char* bad : {"0", "-1", "nan", "inf", "x", ""})
+    check_refused(akima + cli::Arguments{"--noise", bad}, 2, "--noise");
+  check_refused(akima + cli::Arguments{"--noise", "0.1", "--seed", "-1"}, 2, "--seed");
+}
+
+TEST_CASE("two profiles leave akima's exponents the interval of the noise") {
+  const TemporaryFolder folder;
+  const std::string runs = folder
+                               .file("runs.csv", "params,tokens,flops,loss\n" + runs_files::rows(1e19, 0.2, 5, 9) +
+                                                     runs_files::rows(1e21, 0.2, 5, 9))
+                               .string();
+  const Json law = ask({"isoflop", runs, "--method", "akima", "--noise", "0.004"})["result"]["power_law"]["parameters"];
+  CHECK(law["low"] == law["noise"]["low"]);
+  CHECK(law["low"] < law["exponent"]);
+  CHECK(law["exponent"] < law["high"]);
 }
 
 TEST_CASE("isoflop takes every method, and refuses options out of range by their name") {

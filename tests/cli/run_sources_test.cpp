@@ -98,6 +98,34 @@ TEST_CASE("no file and a folder without runs are refused, and no simulated sweep
   CHECK_FALSE(std::filesystem::exists(folder / "figures"));
 }
 
+TEST_CASE("a far row and a row out of range are named by their place in the file") {
+  const TemporaryFolder folder;
+  const std::string title = "params,tokens,flops,loss\n";
+  const std::string good = folder.file("good.csv", runs_files::sweep()).string();
+  const std::string wild = folder.file("wild.csv", title + "1e9,blank,1e20,3\n1e9,2e10,1.2e20,11\n").string();
+  const Json fit = ask(Arguments{"fit", good, wild} + plain);
+  REQUIRE(cli::warns(fit, "outlier_row"));
+  for (const Json& warning : fit["warnings"]) {
+    if (warning["code"] == "outlier_row")
+      CHECK(warning["message"].get<std::string>().find(wild + ":3 (N 1e+09") != std::string::npos);
+  }
+  const std::string tiny = folder.file("tiny.csv", title + "1e9,2e10,1.2e20,1e-200\n").string();
+  check_refused(Arguments{"fit", good, tiny} + plain, 4, tiny + ":2: loss must be positive");
+}
+
+TEST_CASE("five runs of five coefficients give the law with a warning, and four are refused") {
+  const TemporaryFolder folder;
+  const std::string all = "N,D,loss\n1e8,2e9,3.40\n4e8,1e10,2.85\n1e9,4e9,2.83\n3e9,8e10,2.29\n9e9,2e10,2.35\n";
+  const std::string five = folder.file("five.csv", all).string();
+  const std::string four = folder.file("four.csv", all.substr(0, all.rfind("9e9"))).string();
+  check_refused(Arguments{"fit", four} + plain, 5, "at least as many distinct rows as free coefficients (5), got 4");
+  const Json answer = ask({"fit", five, "--anyway", "--bootstrap", "50"});
+  CHECK(cli::warns(answer, "no_degrees_of_freedom"));
+  CHECK(answer["result"]["degrees_of_freedom"] == 0);
+  CHECK(answer["result"]["parameters"]["alpha"]["low"].is_null());
+  CHECK(cli::run({"fit", five, "--anyway"}).err.find("[no_degrees_of_freedom]") != std::string::npos);
+}
+
 TEST_CASE("runs that share a line of JSON are told apart when some are held out") {
   const TemporaryFolder folder;
   Json all = Json::array();

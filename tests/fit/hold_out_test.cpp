@@ -14,6 +14,7 @@
 #include "support/near.hpp"
 #include "support/reference.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -116,6 +117,30 @@ TEST_CASE("held rows are predicted by a fit of the others alone") {
   CHECK(again.rows[1].prediction.new_run.low == report.rows[1].prediction.new_run.low);
   CHECK(again.rows[1].covered == false);
   CHECK(again.held.largest_error == near(again.rows[1].error, 1e-15));
+}
+
+TEST_CASE("too few held runs inside their intervals are warned of, and a share that luck explains is not") {
+  std::vector<runs::Observation> rows = fit_data::noisy(0.003, 4);
+  const std::vector<bool> largest = fit::largest_runs(rows, 9);
+  const auto doubted = [&] {
+    fit::BootstrapOptions resampling;
+    resampling.resamples = 100;
+    const fit::HoldOutReport report = fit::hold_out(rows, largest, {}, resampling);
+    CHECK(report.held.judged == 9);
+    return warned(report.warnings, "held_out_coverage");
+  };
+  CHECK_FALSE(doubted());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].loss *= largest[i] ? 1.1 : 1;
+  CHECK(doubted());
+}
+
+TEST_CASE("the chance of so few intervals that hold is binomial") {
+  CHECK(fit::detail::at_most_inside(0, 1, 0.9) == doctest::Approx(0.1));
+  CHECK(fit::detail::at_most_inside(1, 1, 0.9) == doctest::Approx(1));
+  CHECK(fit::detail::at_most_inside(0, 3, 0.5) == doctest::Approx(0.125));
+  CHECK(fit::detail::at_most_inside(1, 3, 0.5) == doctest::Approx(0.5));
+  // Three of six at 90%: one in 63.
+  CHECK(fit::detail::at_most_inside(3, 6, 0.9) == doctest::Approx(0.01585));
 }
 
 TEST_CASE("a held row of weight two is two held rows in the pooled figures") {

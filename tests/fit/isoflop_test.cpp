@@ -21,6 +21,7 @@
 #include "floplan/fit/isoflop_surface.hpp"
 #include "support/reference.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -111,10 +112,6 @@ void add_noise(Budgets& budgets, double sd, RandomStream& random) {
   }
 }
 
-bool warned(const fit::IsoflopReport& report, const std::string& code) {
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const Warning& w) { return w.code == code; });
-}
-
 struct PorianPoints {
   Budgets budgets;
   std::map<double, std::pair<double, double>> optimum, log_sd;  // of N and D, by budget
@@ -202,7 +199,7 @@ TEST_CASE("two analyses of Llama 3's points differ by 6T tokens, and the differe
                                                  std::abs(b.tokens_exponent - first.tokens.exponent);
                                         });
   CHECK(largest->flop == 1e22);
-  CHECK(warned(first, "one_sided"));
+  CHECK(warned(first.warnings, "one_sided"));
   // Four decades on, their intervals overlap, which is what intervals are for.
   const auto low = first.at(Flop(3.8e25)).tokens_interval;
   const auto high = second.at(Flop(3.8e25)).tokens_interval;
@@ -226,7 +223,7 @@ TEST_CASE("Chinchilla's profiles at 1e20 and 3e21 FLOP are found to be one-sided
       CHECK(profile.bound.has_value() == edge);
       if (edge) CHECK(profile.bound->at_most);
     }
-    CHECK(warned(report, "no_interior_minimum"));
+    CHECK(warned(report.warnings, "no_interior_minimum"));
   }
 }
 
@@ -489,6 +486,10 @@ TEST_CASE("each status is given for its reason") {
     CHECK(status({3.10, 3.02, 3.00, 3.02, 3.11}, options) == interior);
     CHECK(status({3.00, 3.02, 3.05, 3.12, 3.21}, options) == edge);
     CHECK(status({3.00, 3.00, 3.00, 3.00}, options) == flat);
+    CHECK(status({3.00, 3.04, 3.05, 3.04, 3.00}, options) == concave);
+    CHECK(status({3.00, 3.04, 3.05, 3.04, 3.01}, options) == concave);
+    CHECK(status({3.00, 2.99, 2.97, 2.94, 2.90}, options) == edge);  // falls ever faster: the end is a bound
+    CHECK(status({3.00, 3.01, 3.00, 3.01, 3.00}, options) == edge);
     CHECK(status({3.02, 3.00, 3.01}, options) == too_few);
     options.noise_sd = 0.06;
     CHECK(status({3.10, 3.02, 3.00, 3.02, 3.11}, options) == flat);
@@ -518,6 +519,37 @@ TEST_CASE("akima with noise takes a minimum only if most draws of the noise have
   REQUIRE(sure.parameters_interval);
   CHECK(sure.parameters_interval->low < sure.parameters_opt);
   CHECK(sure.parameters_interval->high > sure.parameters_opt);
+}
+
+TEST_CASE("noise that is known gives akima's exponents an interval that covers the truth, also from two profiles") {
+  fit::IsoflopOptions options;
+  options.method = fit::IsoflopMethod::akima;
+  const Budgets exact = sampled(truth, 5, 9);
+  CHECK_FALSE(fit::isoflop(exact, options).parameters.noise_interval);
+  options.noise_sd = 0.003;
+  options.resamples = 200;
+  const double exponent = fit::allocation(truth).exponent_parameters;
+  RandomStream random(21);
+  int sets = 0, covered = 0;
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    Budgets budgets = exact;
+    for (fit::BudgetRuns& budget : budgets) {
+      for (runs::Observation& row : budget.rows)
+        row.loss += options.noise_sd * fit::detail::normal_quantile(random.uniform());
+    }
+    options.seed = static_cast<std::uint64_t>(repeat);
+    const fit::IsoflopReport report = fit::isoflop(budgets, options);
+    if (!report.parameters.noise_interval) continue;
+    const Interval& interval = *report.parameters.noise_interval;
+    ++sets;
+    covered += interval.low <= exponent && exponent <= interval.high ? 1 : 0;
+    CHECK(report.tokens.noise_interval->low == doctest::Approx(1 - interval.high).epsilon(1e-6));
+  }
+  CHECK(sets > 90);
+  CHECK(covered > 0.8 * sets);
+  const fit::IsoflopReport two = fit::isoflop(Budgets(exact.begin(), exact.begin() + 2), options);
+  CHECK_FALSE(two.parameters.exponent_interval);
+  CHECK(two.parameters.noise_interval);
 }
 
 TEST_CASE("90 percent intervals of a vertex and of an exponent cover the truth as often") {
@@ -669,7 +701,7 @@ TEST_CASE("two profiles give a power law without an interval, and one gives none
   CHECK_FALSE(report.parameters.exponent_interval);
   CHECK_FALSE(report.at(Flop(1e22)).tokens_interval);
   CHECK(report.leave_one_out.empty());
-  CHECK(warned(report, "interval_not_available"));
+  CHECK(warned(report.warnings, "interval_not_available"));
   CHECK(report.describe().find("no interval") != std::string::npos);
   two.pop_back();
   const Error one = thrown::by([&] { (void)fit::isoflop(two); });

@@ -14,6 +14,7 @@
 #include "floplan/core/random.hpp"
 #include "floplan/fit/bootstrap.hpp"
 #include "floplan/fit/chinchilla.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -44,10 +45,6 @@ Failure failure_of(const Rows& rows, const fit::ChinchillaOptions& options, cons
   }
   FAIL("no error");
   return Failure::internal;
-}
-
-bool warned(const std::vector<Warning>& warnings, const std::string& code) {
-  return std::any_of(warnings.begin(), warnings.end(), [&](const Warning& w) { return w.code == code; });
 }
 
 }  // namespace

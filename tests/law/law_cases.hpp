@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What tests of any law's form share: a law of every form, values to ask it about, and the reference numbers of a file.
+// What tests of any law's form share: a law of every form, values to ask it about, and what its own members must give.
 //
 //   for (const law::AnyLaw& law : law_cases::laws()) ... law_cases::draw(law, random)
-//   law_cases::check_values("precision_laws.csv");       columns: name, law, <inputs by key>, value, tolerance, source
+//   reference::check(law_cases::property("zhao-2025", "best granularity"), law.best_granularity());
 //
 // A form whose coefficients nobody published stands among the laws with some of its own, under the name of the form.
 #pragma once
@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +37,7 @@ inline std::vector<law::AnyLaw> unpublished() {
     law.form = std::move(form);
     out.push_back(std::move(law));
   };
+  add(law::CriticalBatch<>{1e4, 2e6});
   add(law::ComputeSigmoid<>{0.2, 0.6, 1e22, 1.5});
   add(law::Farseer<>{0.1, -1.8, 0.1, 0.5, 3.6, 0.1, 30, 0.3, -0.2});
   return out;
@@ -63,7 +63,7 @@ inline std::pair<double, double> usual_range(law::Input input) {
     case Input::loss: return {0.5, 5};
     case Input::experts: return {1, 512};
     case Input::granularity: return {1, 64};
-    case Input::sparsity: return {0, 0.99};
+    case Input::sparsity: return {0, 0.95};
     case Input::activation_ratio: return {0.01, 1};
     case Input::shared_share: return {0, 0.5};
     case Input::weight_bits:
@@ -84,7 +84,11 @@ inline std::pair<double, double> usual_range(law::Input input) {
 inline std::pair<double, double> range_of(const law::AnyLaw& law, law::Input input) {
   std::optional<double> low;
   std::optional<double> high;
-  if (input == law::Input::parameters) low = law.range.parameters_low, high = law.range.parameters_high;
+  const auto inputs = law::inputs(law.form);
+  const bool counts_all = std::find(inputs.begin(), inputs.end(), law::Input::parameters) != inputs.end();
+  // A law that takes active parameters alone has their range as that of its parameters.
+  if (input == law::Input::parameters || (input == law::Input::active_parameters && !counts_all))
+    low = law.range.parameters_low, high = law.range.parameters_high;
   if (input == law::Input::tokens) low = law.range.tokens_low, high = law.range.tokens_high;
   if (input == law::Input::flop) low = law.range.flop_low, high = law.range.flop_high;
   for (const law::InputRange& range : law.range.others) {
@@ -113,23 +117,6 @@ inline std::vector<double> draw(const law::AnyLaw& law, RandomStream& random) {
   }
   FAIL("no values that " << law.name << " accepts");
   return out;
-}
-
-// What a row of reference numbers asks: the columns named for the law's inputs.
-inline std::vector<double> inputs_of(const reference::Row& row, const law::AnyForm& form) {
-  std::vector<double> out;
-  for (const law::Input input : law::inputs(form)) out.push_back(row.number(law::info(input).key));
-  return out;
-}
-
-inline void check_values(const std::string& file) {
-  const catalog::Catalog catalog;
-  for (const reference::Row& row : reference::rows(file)) {
-    const law::AnyLaw law = catalog::any_law(catalog, row.text("law"));
-    const std::vector<double> values = inputs_of(row, law.form);
-    CHECK_NOTHROW(law::check(law.form, values, row.place()));
-    reference::check(row, law::evaluate(law.form, values));
-  }
 }
 
 template <class F>

@@ -68,6 +68,7 @@ std::array<double, 2> usual(law::Input input) {
     case Input::group_size: return {32, 256};
     case Input::vocabulary_parameters: return {2e7, 1e9};
     case Input::characters: return {4e9, 8e13};
+    case Input::weight_sparsity: return {0.25, 0.75};
   }
   return {1, 2};
 }

@@ -24,8 +24,6 @@ using law_cases::property;
 
 }  // namespace
 
-TEST_CASE("the laws of precision give the recomputed values") { law_cases::check_values("precision_laws.csv"); }
-
 TEST_CASE("weights, keys and values of few bits leave the recomputed share of the parameters") {
   const auto law = form<law::Precision<>>("kumar-2024");
   reference::check(property("kumar-2024", "share left by 4-bit weights"), law.effective_share(4.0, 64.0, 64.0));

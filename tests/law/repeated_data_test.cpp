@@ -35,8 +35,6 @@ Law unequal() {
 
 }  // namespace
 
-TEST_CASE("the law of repeated data gives the recomputed losses") { law_cases::check_values("repeated_data.csv"); }
-
 TEST_CASE("a law of repeated data with equal exponents matches parameters to tokens in the published ratio") {
   const Law law = published();
   for (const double u : {1e9, 4e9, 1e13}) {

@@ -110,6 +110,13 @@ TEST_CASE("budgets that run into one another are warned of") {
   CHECK_FALSE(warns(runs::read("N,D,loss\n1e9,2e10,2\n1.1e9,2e10,2\n", "runs.csv", options), "wide_budgets"));
 }
 
+TEST_CASE("losses that no model has in nats a token are warned of") {
+  CHECK(warns(runs::read("N,D,loss\n1e9,2e10,14.9\n2e9,2e10,12.5\n", "runs.csv"), "loss_scale"));
+  // A diverged run among others is no scale.
+  CHECK_FALSE(warns(runs::read("N,D,loss\n1e9,2e10,14.9\n2e9,2e10,2.5\n", "runs.csv"), "loss_scale"));
+  CHECK_FALSE(warns(runs::read("N,D,loss\n1e9,2e10,11.9\n", "runs.csv"), "loss_scale"));
+}
+
 TEST_CASE("files are merged as if one file had held their rows") {
   ReadOptions options;
   options.group_by = GroupBy::budget;

@@ -40,7 +40,7 @@ TEST_CASE("titles of public run files mean what their authors meant, and look-al
     REQUIRE(found.has_value());
     CHECK(std::string(name_of(found->role)) == row.text("role"));
     CHECK(found->factor == row.number("factor"));
-    CHECK(std::string(name_of(found->count)) == row.text("count"));
+    CHECK(runs::name_of(found->count) == row.text("count"));
     CHECK(found->unit == row.text("unit"));
   }
 }

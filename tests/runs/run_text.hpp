@@ -5,11 +5,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <string>
 #include <string_view>
 
 #include "floplan/runs/run_table.hpp"
+#include "runs/sound.hpp"
+#include "support/warned.hpp"
 
 namespace run_text {
 
@@ -26,30 +27,8 @@ inline bool notes(const floplan::runs::RunTable& table, std::string_view words) 
   return false;
 }
 
-inline bool warns(const floplan::runs::RunTable& table, std::string_view code) {
-  for (const floplan::Warning& warning : table.warnings) {
-    if (warning.code == code) return true;
-  }
-  return false;
-}
+inline bool warns(const floplan::runs::RunTable& table, std::string_view code) { return warned(table.warnings, code); }
 
-// What holds of every table, whatever was read.
-inline void check_sound(const floplan::runs::RunTable& table) {
-  const auto& rows = table.rows;
-  CHECK(rows.used == table.observations.size());
-  CHECK(rows.used > 0);
-  CHECK(rows.read == rows.used + rows.filtered + rows.skipped_count + rows.dropped);
-  CHECK(table.flop.size() == rows.used);
-  CHECK(table.origins.size() == rows.used);
-  for (const auto& [title, cells] : table.kept) CHECK(cells.size() == rows.used);
-  for (std::size_t i = 0; i < rows.used; ++i) {
-    const auto& run = table.observations[i];
-    const bool good = run.parameters > 0 && std::isfinite(run.parameters) && run.tokens > 0 &&
-                      std::isfinite(run.tokens) && run.loss > 0 && std::isfinite(run.loss) && run.weight >= 0 &&
-                      std::isfinite(run.weight) &&
-                      (!table.flop[i] || (*table.flop[i] > 0 && std::isfinite(*table.flop[i])));
-    CHECK(good);
-  }
-}
+inline void check_sound(const floplan::runs::RunTable& table) { CHECK(unsound(table) == ""); }
 
 }  // namespace run_text

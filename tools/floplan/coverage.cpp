@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/coverage.hpp"
 #include "floplan/fit/prediction.hpp"
+#include "floplan/fit/recovery.hpp"
 #include "run_source.hpp"
 
 namespace floplan::cli {
@@ -22,6 +24,7 @@ struct Options {
   std::string seed = "1";
   std::string level = "0.9";
   Text threads;
+  bool recovery = false;
 };
 
 // The runs' own design, law and noise; or the reference designs.
@@ -34,7 +37,8 @@ std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
   out.name = o.runs.name();
   out.design = table.observations;
   out.options = o.estimator.read();
-  const fit::ChinchillaReport report = fit::chinchilla(table.observations, out.options);
+  const fit::ChinchillaReport report =
+      naming_rows(table, [&] { return fit::chinchilla(table.observations, out.options); });
   out.law = report.law;
   const fit::RunNoise noise = fit::run_noise(table.observations, report);
   if (!noise.available)
@@ -44,7 +48,51 @@ std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
   return {out};
 }
 
+// Whether laws whose runs have no noise are found again to the last digits.
+Answer answer_recovery(const Options& o) {
+  if (!o.runs.files.empty())
+    throw Error(Failure::usage, "bad_combination", "--recovery", "plants laws of its own and takes no runs");
+  constexpr double goal = 1e-8;
+  const std::vector<fit::RecoveryReport> all = fit::recover(
+      fit::recovery_lattice(), o.estimator.read(), whole_option<unsigned>(o.threads.value_or("0"), "--threads", 1024));
+  Answer answer;
+  report::Table table({"verdict", "laws"});
+  report::Json counts, listed = report::Json::array();
+  using fit::RecoveryVerdict;
+  for (const RecoveryVerdict verdict :
+       {RecoveryVerdict::recovered, RecoveryVerdict::out_of_reach, RecoveryVerdict::missed}) {
+    const auto count = std::count_if(all.begin(), all.end(),
+                                     [&](const fit::RecoveryReport& one) { return one.verdict(goal) == verdict; });
+    counts[std::string(fit::to_text(verdict))] = count;
+    table.add({std::string(fit::to_text(verdict)), {static_cast<double>(count), 6}});
+  }
+  for (const fit::RecoveryReport& one : all) {
+    report::Json entry = {
+        {"verdict", fit::to_text(one.verdict(goal))}, {"error", one.error}, {"possible", one.possible}};
+    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) entry["planted"][c.name] = one.planted.*c.field;
+    entry["reason"] = one.reason;
+    listed.push_back(std::move(entry));
+    if (one.verdict(goal) == RecoveryVerdict::missed) {
+      const law::Chinchilla<double>& l = one.planted;
+      answer.warnings.push_back(
+          {"not_recovered", "E " + print_number(l.irreducible_loss) + ", A " + print_number(l.parameter_coefficient) +
+                                ", B " + print_number(l.token_coefficient) + ", alpha " +
+                                print_number(l.parameter_exponent) + ", beta " + print_number(l.token_exponent) +
+                                " is found to " + print_number(one.error, 2) + ", and rounding allows " +
+                                print_number(one.possible, 2)});
+    }
+  }
+  answer.inputs = {{"recovery", true}, {"goal", goal}};
+  answer.result = {{"goal", goal}, {"laws", all.size()}, {"counts", std::move(counts)}, {"cases", std::move(listed)}};
+  answer.text = "Laws planted in " + std::to_string(all.front().fit ? all.front().fit->rows_used : 0) +
+                " runs without noise, and whether all five coefficients are found to " + print_number(goal) +
+                "; out of reach is what rounding the losses forbids\n\n" + table.text();
+  answer.table = std::move(table);
+  return answer;
+}
+
 Answer answer_coverage(const Session& session, const Options& o) {
+  if (o.recovery) return answer_recovery(o);
   fit::CoverageOptions simulation;
   simulation.sets = whole_option<std::size_t>(o.sets, "--sets", 1e6);
   simulation.resamples = whole_option<std::size_t>(o.resamples, "--bootstrap", 1e6);
@@ -123,6 +171,9 @@ void add_coverage(Program& program) {
                  "Files of runs, whose sizes, law and noise are simulated; five reference designs if not given", false);
   o->runs.add_options(sub);
   o->estimator.add_to(sub);
+  sub.flag(
+      "--recovery", o->recovery,
+      "Instead, whether 784 laws (exponents .05 to 1, A and B 1 to 1e7) are found to 1e-8 from runs without noise");
   sub.option("--sets", o->sets, "Sets of runs to simulate");
   sub.option("--bootstrap", o->resamples, "Resamples behind each interval");
   sub.option("--level", o->level, "Level of the intervals");

@@ -121,7 +121,7 @@ Answer write(const Session& session, const Options& o) {
     std::optional<report::Table> data;
     try {
       const auto make = [&] { return figure.make(context); };
-      if (reason.empty()) data = given ? naming_skipped_rows(*given, make) : make();
+      if (reason.empty()) data = given ? naming_rows(*given, make) : make();
     } catch (const Error& refusal) {
       if (o.figure != "all" || refusal.failure() != Failure::no_answer) throw;
       reason = refusal.what();
@@ -147,6 +147,7 @@ Answer write(const Session& session, const Options& o) {
   if (given) {
     answer.result["rows"] = report::rows_json(*given);
     add_fit_warnings(*given, answer.warnings);
+    name_places(answer.warnings, *given);
   }
   answer.table = std::move(table);
   return answer;

@@ -2,6 +2,8 @@
 #include "run_source.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -20,13 +22,16 @@ void RunOptions::add_to(Subcommand& sub) {
 void RunOptions::add_options(Subcommand& sub) {
   sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
   sub.option("--columns", columns,
-             "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");
+             "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C, or the inputs of another law by their names "
+             "(unique_tokens=U); guessed from titles if not given");
   sub.flag("--minimum-per-cell", minimum_per_cell, "Of the runs of one N and D take the one with the lowest loss");
   sub.flag("--derive-tokens", derive_tokens, "Where D is blank take C/(6N)");
 }
 
-runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_budget) const {
+runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_budget,
+                                std::vector<runs::Quantity> quantities) const {
   runs::ReadOptions options;
+  options.quantities = std::move(quantities);
   if (!columns.empty()) options.columns = runs::parse_column_names(columns, "--columns");
   options.where = where;
   options.minimum_per_cell = minimum_per_cell;
@@ -45,8 +50,8 @@ runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_bu
     warnings.push_back({"skipped_rows", text.substr(2, text.size() - 3)});
   }
   if (table.count != runs::ParameterCount::total) {
-    warnings.push_back({"parameter_convention", "parameters are counted " + std::string(runs::name_of(table.count)) +
-                                                    ": the law will count them so too"});
+    warnings.push_back({"parameter_convention",
+                        "parameters are counted " + runs::name_of(table.count) + ": the law will count them so too"});
   }
   return table;
 }
@@ -81,6 +86,31 @@ std::string skipped_text(const runs::RunTable& table) {
     out += (i > 0 ? "; " : "") + table.rows.skipped[i].place() + ": " + table.rows.skipped[i].reason;
   }
   return out + (table.rows.skipped_count > shown ? "; ..." : "") + ")";
+}
+
+std::string with_places(const std::string& text, const runs::RunTable& table) {
+  constexpr std::string_view word = "row ";
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool begins = i == 0 || std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0;
+    std::size_t row = 0;
+    const char* const from = text.data() + std::min(i + word.size(), text.size());
+    if (begins && text.compare(i, word.size(), word) == 0) {
+      const auto [end, error] = std::from_chars(from, text.data() + text.size(), row);
+      if (error == std::errc() && row > 0 && row <= table.origins.size()) {
+        const runs::Origin& at = table.origins[row - 1];
+        out += table.files[at.file] + ":" + std::to_string(at.line);
+        i = static_cast<std::size_t>(end - text.data());
+        continue;
+      }
+    }
+    out += text[i++];
+  }
+  return out;
+}
+
+void name_places(std::vector<Warning>& warnings, const runs::RunTable& table) {
+  for (Warning& w : warnings) w.message = with_places(w.message, table);
 }
 
 std::vector<bool> RunOptions::held_out(const runs::RunTable& table, const std::string& text) const {

@@ -35,8 +35,10 @@ struct RunOptions {
 
   void add_to(Subcommand& sub);       // the files, of which one must be given, and the options
   void add_options(Subcommand& sub);  // the options alone
-  // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
-  [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
+  // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for. quantities:
+  // what a run must have instead of N, D and a loss.
+  [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget,
+                                    std::vector<runs::Quantity> quantities = {}) const;
   // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.
   [[nodiscard]] std::vector<bool> held_out(const runs::RunTable& table, const std::string& text) const;
   [[nodiscard]] report::Json inputs() const;
@@ -49,15 +51,21 @@ struct RunOptions {
 // " (1 of 3 rows skipped: runs.csv:4:5: loss is blank)"; empty where no row was.
 [[nodiscard]] std::string skipped_text(const runs::RunTable& table);
 
-// What `answer` returns. A refusal for what the runs say also says which rows were not among them.
+// The text with "row 8" of the observations as the place in its file, "runs.csv:12".
+[[nodiscard]] std::string with_places(const std::string& text, const runs::RunTable& table);
+void name_places(std::vector<Warning>& warnings, const runs::RunTable& table);
+
+// What `answer` returns. A refusal for what the runs say names rows by their place in the file, and says which rows were
+// not among them.
 template <class Answering>
-[[nodiscard]] auto naming_skipped_rows(const runs::RunTable& table, const Answering& answer) {
+[[nodiscard]] auto naming_rows(const runs::RunTable& table, const Answering& answer) {
   try {
     return answer();
   } catch (const Error& error) {
-    if (error.failure() != Failure::no_answer || table.rows.skipped_count == 0) throw;
+    if (error.failure() != Failure::no_answer && error.failure() != Failure::data) throw;
     const std::string rule = std::string(error.what()).substr(error.where().empty() ? 0 : error.where().size() + 2);
-    throw Error(error.failure(), error.code(), error.where(), rule + skipped_text(table));
+    throw Error(error.failure(), error.code(), with_places(error.where(), table),
+                with_places(rule, table) + skipped_text(table));
   }
 }
 

@@ -155,6 +155,33 @@ struct Units {
   return out;
 }
 
+// Whether a bootstrap's replicates, once they are counted, make intervals; and what is to be said of them.
+template <class Report>
+void conclude(Report& out) {
+  out.available = out.laws.size() >= fewest_replicates && out.laws.size() >= 2 * out.failed;
+  if (out.stopped) {
+    out.warnings.push_back({"interrupted", "the resamples were interrupted: intervals rest on " +
+                                               std::to_string(out.laws.size()) + " of " +
+                                               std::to_string(out.resamples)});
+  }
+  if (!out.available && out.failed == 0) {
+    out.warnings.push_back({"interval_not_available", "an interval needs at least " +
+                                                          std::to_string(fewest_replicates) + " resamples, got " +
+                                                          std::to_string(out.laws.size())});
+  } else if (!out.available) {
+    out.warnings.push_back({"interval_not_available", std::to_string(out.failed) + " of " +
+                                                          std::to_string(out.resamples) + " resamples have no answer"});
+  } else if (20 * out.failed > out.resamples) {
+    out.warnings.push_back({"failed_resamples", std::to_string(out.failed) + " of " + std::to_string(out.resamples) +
+                                                    " resamples have no answer and are left out"});
+  }
+  if (10 * out.at_bound > out.laws.size() && !out.laws.empty()) {
+    out.warnings.push_back({"resamples_at_bound", std::to_string(out.at_bound) + " of " +
+                                                      std::to_string(out.laws.size()) +
+                                                      " resamples end with a coefficient at a bound"});
+  }
+}
+
 // The share of its weight that each prepared row has in a resample whose counts are given by the caller's rows.
 [[nodiscard]] inline std::vector<double> given_counts(const ChinchillaRows& rows,
                                                       std::span<const runs::Observation> observations,
@@ -220,28 +247,7 @@ struct Units {
     out.laws.push_back(replicate.law);
     out.replicates.push_back(b);
   }
-  out.available = out.laws.size() >= fewest_replicates && out.laws.size() >= 2 * out.failed;
-  if (out.stopped) {
-    out.warnings.push_back({"interrupted", "the resamples were interrupted: intervals rest on " +
-                                               std::to_string(out.laws.size()) + " of " +
-                                               std::to_string(out.resamples)});
-  }
-  if (!out.available && out.failed == 0) {
-    out.warnings.push_back({"interval_not_available", "an interval needs at least " +
-                                                          std::to_string(fewest_replicates) + " resamples, got " +
-                                                          std::to_string(out.laws.size())});
-  } else if (!out.available) {
-    out.warnings.push_back({"interval_not_available", std::to_string(out.failed) + " of " +
-                                                          std::to_string(out.resamples) + " resamples have no answer"});
-  } else if (20 * out.failed > out.resamples) {
-    out.warnings.push_back({"failed_resamples", std::to_string(out.failed) + " of " + std::to_string(out.resamples) +
-                                                    " resamples have no answer and are left out"});
-  }
-  if (10 * out.at_bound > out.laws.size() && !out.laws.empty()) {
-    out.warnings.push_back({"resamples_at_bound", std::to_string(out.at_bound) + " of " +
-                                                      std::to_string(out.laws.size()) +
-                                                      " resamples end with a coefficient at a bound"});
-  }
+  detail::conclude(out);
   return out;
 }
 
@@ -291,8 +297,9 @@ namespace detail {
 }
 
 // quantity(law) -> double, evaluated on the estimate and on every replicate. nan ends where no interval is available.
-template <class Quantity>
-[[nodiscard]] Estimate estimate(const BootstrapReport& boot, const Quantity& quantity, double level = 0.9) {
+// Of any report with `estimate`, `laws` and `available`: BootstrapReport, FormBootstrap.
+template <class Report, class Quantity>
+[[nodiscard]] Estimate estimate(const Report& boot, const Quantity& quantity, double level = 0.9) {
   if (!(level > 0 && level < 1)) {
     throw Error(Failure::usage, "out_of_range", "estimate",
                 "level must be between 0 and 1, got " + print_number(level, 6));
@@ -300,7 +307,7 @@ template <class Quantity>
   std::vector<double> draws;
   if (boot.available) {
     draws.reserve(boot.laws.size());
-    for (const law::Chinchilla<double>& law : boot.laws) draws.push_back(quantity(law));
+    for (const auto& law : boot.laws) draws.push_back(quantity(law));
   }
   return estimate_of_draws(std::move(draws), quantity(boot.estimate), level);
 }

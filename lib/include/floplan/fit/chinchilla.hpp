@@ -99,7 +99,7 @@ inline void descend_grid(const ChinchillaProblem& problem, const ChinchillaRows&
   report.search.evaluations += outcome.evaluations;
   const double close = outcome.best.objective * (1 + 1e-6) + problem.objective_rounding(outcome.best.objective);
   for (const detail::LocalMinimum& found : outcome.minima) report.search.agreeing += found.objective <= close ? 1 : 0;
-  detail::fill_report(report, rows, problem, outcome.best);
+  detail::fill_report(report, observations, rows, problem, outcome.best);
   return report;
 }
 

@@ -12,6 +12,7 @@
 // Pitfall: exponents and coefficients are correlated to .999; round alpha to two digits and A no longer belongs to it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "floplan/fit/identifiability.hpp"
 #include "floplan/law/chinchilla.hpp"
 #include "floplan/law/scaling_law.hpp"
+#include "floplan/runs/observation.hpp"
 
 namespace floplan::fit {
 
@@ -63,6 +65,19 @@ struct SearchReport {
   double best_of_grid = 0;  // hoffmann_grid only: the lowest objective that its own starts reached
 };
 
+// A row far from the law that was fitted.
+struct FarRow {
+  std::size_t row = 0;  // of the caller's, from 0
+  double residual = 0;  // in the estimator's unit
+  runs::Observation observed;
+
+  // "row 8 (N 1.2e+09, D 3e+10, loss 11)": as people count, from 1
+  [[nodiscard]] std::string describe() const {
+    return "row " + std::to_string(row + 1) + " (N " + print_number(observed.parameters, 4) + ", D " +
+           print_number(observed.tokens, 4) + ", loss " + print_number(observed.loss, 5) + ")";
+  }
+};
+
 struct ChinchillaReport {
   law::Chinchilla<double> law;
   ChinchillaOptions options;  // as used: delta resolved
@@ -76,6 +91,7 @@ struct ChinchillaReport {
   std::size_t degrees_of_freedom = 0;  // distinct rows less free coefficients
   double residual_sd = 0;              // sqrt(weighted mean of r^2 * distinct / degrees_of_freedom); nan without any
   double robust_residual_sd = 0;       // median |r| / .6745, without the smallest as many as are free
+  std::vector<FarRow> far_rows;        // at most three, beyond far_residual robust sd; the furthest first
   law::FitRange range;                 // FLOP counted as 6 N D
   std::vector<Warning> warnings;
 
@@ -95,14 +111,33 @@ struct ChinchillaReport {
   }
 };
 
+namespace detail {
+
+// Where normal residuals have none in 1e14, and heavy tails few.
+inline constexpr double far_residual = 8;
+
+[[nodiscard]] inline std::string far_rows_text(const ChinchillaReport& report) {
+  std::string out;
+  for (const FarRow& far : report.far_rows) {
+    out += (out.empty() ? "" : ", ") + far.describe() + " by " +
+           print_number(std::abs(far.residual) / report.robust_residual_sd, 3);
+  }
+  return out;
+}
+
+}  // namespace detail
+
 // Throws Error(no_answer) for a fit that no decision should rest on: its runs do not pin the law down, or the search got
 // nowhere. Says what would help.
 inline void require_trusted(const ChinchillaReport& report) {
   if (!report.identifiability.identifiable) {
     throw Error(Failure::no_answer, "not_identified", "fit",
                 "these runs do not identify the law: " + report.identifiability.reason +
-                    "; run a wider range of N and of D, look for a run that is far off, or fix a coefficient (--fix "
-                    "E=1.69); --anyway shows what there is");
+                    (report.far_rows.empty() ? std::string("; run a wider range of N and of D, look for a run that is "
+                                                           "far off,")
+                                             : "; far off, in residual sd: " + detail::far_rows_text(report) +
+                                                   "; look at those runs first, or run a wider range of N and of D,") +
+                    " or fix a coefficient (--fix E=1.69); --anyway shows what there is");
   }
   if (!report.search.converged) {
     throw Error(Failure::no_answer, "not_converged", "fit",

@@ -57,6 +57,7 @@ struct HoldOutFigures {
   double mean_error = std::numeric_limits<double>::quiet_NaN();     // the bias
   double largest_error = std::numeric_limits<double>::quiet_NaN();  // the one of largest size, with its sign
   double coverage = std::numeric_limits<double>::quiet_NaN();       // of the rows that have an interval
+  std::size_t judged = 0, inside = 0;                               // rows with an interval, and within it
 };
 
 struct HoldOutReport {
@@ -66,7 +67,7 @@ struct HoldOutReport {
   double training_rms_error = 0;
   double level = 0.9;
   std::size_t resamples = 0;      // with an answer
-  std::vector<Warning> warnings;  // of the bootstrap
+  std::vector<Warning> warnings;  // of the bootstrap, and of too few runs inside their intervals
 
   [[nodiscard]] std::string describe() const {
     const auto percent = [](double x) { return print_number(100 * x, 3) + "%"; };
@@ -89,6 +90,7 @@ struct GroupsHoldOutReport {
   HoldOutFigures held;               // of all the rows that were predicted
   double training_rms_error = 0;     // root of the mean square over the fits
   std::size_t without_answer = 0;    // groups
+  std::vector<Warning> warnings;
 };
 
 namespace detail {
@@ -104,6 +106,8 @@ namespace detail {
     if (std::abs(row.error) > std::abs(largest)) largest = row.error;
     judged += row.covered ? w : 0;
     inside += row.covered.value_or(false) ? w : 0;
+    out.judged += row.covered ? 1 : 0;
+    out.inside += row.covered.value_or(false) ? 1 : 0;
   }
   out.rows = rows.size();
   if (rows.empty()) return out;
@@ -112,6 +116,28 @@ namespace detail {
   out.largest_error = largest;
   if (judged > 0) out.coverage = inside / judged;
   return out;
+}
+
+// The probability that at most `inside` of `judged` independent intervals of this level hold.
+[[nodiscard]] inline double at_most_inside(std::size_t inside, std::size_t judged, double level) {
+  const double n = static_cast<double>(judged);
+  double sum = 0;
+  for (std::size_t k = 0; k <= inside; ++k) {
+    const double j = static_cast<double>(k);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(j + 1) - std::lgamma(n - j + 1) + j * std::log(level) +
+                    (n - j) * std::log1p(-level));
+  }
+  return std::min(1.0, sum);
+}
+
+inline void warn_of_coverage(const HoldOutFigures& held, double level, std::vector<Warning>& warnings) {
+  const double chance = at_most_inside(held.inside, held.judged, level);
+  if (held.judged == 0 || !(chance < 0.01)) return;
+  warnings.push_back({"held_out_coverage",
+                      std::to_string(held.inside) + " of " + std::to_string(held.judged) + " held runs lie in their " +
+                          print_number(100 * level) + "% intervals, which happens by chance " +
+                          (chance < 1e-6 ? "less than once in a million" : "once in " + print_number(1 / chance, 2)) +
+                          ": the law bends there, or the noise grows, and the intervals know neither"});
 }
 
 }  // namespace detail
@@ -173,6 +199,7 @@ namespace detail {
     if (std::isfinite(interval.low)) row.covered = interval.low <= o.loss && o.loss <= interval.high;
   }
   out.held = detail::figures_of(out.rows);
+  detail::warn_of_coverage(out.held, level, out.warnings);
   double weight = 0, squares = 0;
   for (const runs::Observation& o : training) {
     const double error = o.weight > 0 ? std::log(out.fit.law.loss(o.parameters, o.tokens) / o.loss) : 0;
@@ -222,6 +249,7 @@ namespace detail {
     squares += one.report->training_rms_error * one.report->training_rms_error;
   }
   out.held = detail::figures_of(all);
+  detail::warn_of_coverage(out.held, level, out.warnings);
   out.training_rms_error = std::sqrt(squares / static_cast<double>(groups.size() - out.without_answer));
   return out;
 }

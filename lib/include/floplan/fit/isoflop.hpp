@@ -116,7 +116,9 @@ namespace detail {
       ++(std::log(run.parameters) < n.log_x ? out.runs_below : out.runs_above);
     }
   }
-  judge(out, runs.best, n, options);
+  out.parameters_draws = n.draws;
+  out.tokens_draws = d.draws;
+  judge(out, runs.best, n, n.parabola ? n.parabola : parabola_minimum(runs, options, false).parabola, options);
   if (out.status == ProfileStatus::interior && !(d.found && d.inside && d.interior_share >= 0.5)) {
     out.status = ProfileStatus::edge;
     out.reason = "along D the curve has no minimum between the runs, as it has along N: C is not 6 N D in these rows";
@@ -132,6 +134,29 @@ namespace detail {
   out.parameters_log_sd = n.log_sd;
   out.tokens_log_sd = d.log_sd;
   return out;
+}
+
+// The exponents' interval by the noise of the losses alone: a line through the minima of each resample that has one in
+// every profile. Absent without resamples, or where fewer than half have.
+[[nodiscard]] inline std::optional<Interval> noise_interval(std::span<const Profile> used,
+                                                            std::vector<double> Profile::*draws,
+                                                            std::span<const double> log_sd, double level) {
+  std::size_t resamples = (used.front().*draws).size();
+  for (const Profile& profile : used) resamples = std::min(resamples, (profile.*draws).size());
+  std::vector<double> flop, value(used.size()), exponents;
+  for (const Profile& profile : used) flop.push_back(profile.flop);
+  for (std::size_t r = 0; r < resamples; ++r) {
+    bool complete = true;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      value[i] = std::exp((used[i].*draws)[r]);
+      complete = complete && std::isfinite(value[i]);
+    }
+    if (complete) exponents.push_back(fit_power_law(flop, value, log_sd, level).exponent);
+  }
+  if (exponents.empty() || 2 * exponents.size() < resamples) return std::nullopt;
+  std::sort(exponents.begin(), exponents.end());
+  return Interval{quantile_of_sorted(exponents, (1 - level) / 2), quantile_of_sorted(exponents, (1 + level) / 2),
+                  level};
 }
 
 [[nodiscard]] inline std::pair<PowerLaw, PowerLaw> power_laws(std::span<const Profile> used,
@@ -150,7 +175,11 @@ namespace detail {
     n_sd.push_back(profile.parameters_log_sd);
     d_sd.push_back(profile.tokens_log_sd);
   }
-  return {fit_power_law(flop, n, n_sd, options.level), fit_power_law(flop, d, d_sd, options.level)};
+  std::pair<PowerLaw, PowerLaw> out = {fit_power_law(flop, n, n_sd, options.level),
+                                       fit_power_law(flop, d, d_sd, options.level)};
+  out.first.noise_interval = noise_interval(used, &Profile::parameters_draws, n_sd, options.level);
+  out.second.noise_interval = noise_interval(used, &Profile::tokens_draws, d_sd, options.level);
+  return out;
 }
 
 inline void add_isoflop_warnings(IsoflopReport& report) {
@@ -173,7 +202,10 @@ inline void add_isoflop_warnings(IsoflopReport& report) {
     }
   }
   if (!report.parameters.exponent_interval) {
-    warn("interval_not_available", "two profiles leave no degrees of freedom for an interval of the exponents");
+    warn("interval_not_available",
+         std::string("two profiles leave no degrees of freedom for an interval of the exponents") +
+             (report.parameters.noise_interval ? ", but that of the noise, which does not know how straight the line is"
+                                               : ""));
   }
   const double sum = report.parameters.exponent + report.tokens.exponent;
   if (std::abs(sum - 1) > 0.005) {

@@ -83,8 +83,9 @@ struct AxisMinimum {
   double loss = std::numeric_limits<double>::quiet_NaN();
   double log_sd = std::numeric_limits<double>::quiet_NaN();
   std::optional<Interval> interval;
-  double rise = 0;  // of the curve, from its lowest point in the sampled range to its higher end, in units of loss
+  double rise = 0;  // of the curve, from its lowest to its highest point in the sampled range, in units of loss
   double interior_share = 1;
+  std::vector<double> draws;  // x* of each resample of the noise; nan where it is not between the runs
   std::optional<Parabola> parabola;
 };
 
@@ -111,7 +112,8 @@ struct AxisMinimum {
   const auto loss = [&](double at) { return log_scale ? std::exp(p(at)) : p(at); };
   const double vertex = p.vertex();
   const double lowest = p.c2 > 0 ? std::clamp(vertex, *low, *high) : (p(*low) < p(*high) ? *low : *high);
-  out.rise = std::max(loss(*low), loss(*high)) - loss(lowest);
+  const double highest = p.c2 < 0 ? std::clamp(vertex, *low, *high) : (p(*low) > p(*high) ? *low : *high);
+  out.rise = loss(highest) - loss(lowest);
   // Beyond e^200 of either sign there are no models; the curvature is rounding.
   if (!(p.c2 > 0) || !(std::abs(vertex) < 200)) return out;
   out.found = true;
@@ -134,7 +136,7 @@ struct AxisMinimum {
   out.log_x = std::log(tokens ? low->tokens : low->parameters);
   out.inside = out.log_x > *left && out.log_x < *right;
   out.loss = low->loss;
-  out.rise = std::max(runs.best.front().loss, runs.best.back().loss) - low->loss;
+  out.rise = high->loss - low->loss;
   return out;
 }
 
@@ -180,9 +182,10 @@ struct AkimaPoints {
   out.inside = !lowest.at_end;
   out.log_x = lowest.x;
   out.loss = loss_of(lowest.y);
-  out.rise = std::max(losses[points.run.front()], losses[points.run.back()]) - out.loss;
+  out.rise = *std::max_element(losses.begin(), losses.end()) - out.loss;
   if (!(options.noise_sd > 0) || options.resamples == 0) return out;
   std::vector<double> drawn_x, drawn_loss;
+  out.draws.assign(options.resamples, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t r = 0; r < options.resamples; ++r) {
     RandomStream random(options.seed, (index << 32) + r);
     std::vector<double> noisy = losses;
@@ -190,6 +193,7 @@ struct AkimaPoints {
     if (log_scale && !(*std::min_element(noisy.begin(), noisy.end()) > 0)) continue;
     const Akima::Point point = minimum(noisy);
     if (point.at_end) continue;
+    out.draws[r] = point.x;
     drawn_x.push_back(point.x);
     drawn_loss.push_back(loss_of(point.y));
   }
@@ -278,8 +282,9 @@ inline void judge_edge(Profile& profile, const IsoflopRows& best, const Bracket&
   profile.reason = why + "; N* is at " + (at_most ? "most " : "least ") + print_size(next.parameters);
 }
 
-// Status, reason and bound from what was found along N.
-inline void judge(Profile& profile, const IsoflopRows& best, const AxisMinimum& found, const IsoflopOptions& options) {
+// Status, reason and bound from what was found along N. shape: the parabola through the runs, whatever the method.
+inline void judge(Profile& profile, const IsoflopRows& best, const AxisMinimum& found,
+                  const std::optional<Parabola>& shape, const IsoflopOptions& options) {
   const auto number = [](double value) { return print_number(value, 3); };
   if (best.size() < options.fewest_sizes) {
     profile.status = ProfileStatus::too_few;
@@ -293,10 +298,16 @@ inline void judge(Profile& profile, const IsoflopRows& best, const AxisMinimum& 
   const double residual = p && p->degrees_of_freedom > 0 ? p->residual_sd * (log_scale ? best[at.first].loss : 1) : 0;
   const double noise = std::max(residual, options.noise_sd);
   const std::string level = number(100 * options.level) + "%";
-  if (p && p->c2 < 0 && p->curved(options.level)) {
+  // What akima or the lowest run finds between the runs stands, and so does the bound that falling losses leave.
+  const auto higher = [](const auto& a, const auto& b) { return a.loss < b.loss; };
+  const double highest = std::max_element(best.begin(), best.end(), higher)->loss;
+  const bool humped = (!at.below || !at.above) && highest > std::max(best.front().loss, best.back().loss);
+  const bool may_be_concave = p || humped;
+  if (may_be_concave && shape && shape->c2 < 0 && shape->curved(options.level)) {
     profile.status = ProfileStatus::concave;
-    profile.reason = "the parabola opens downwards: curvature " + number(p->c2) +
-                     (p->degrees_of_freedom > 0 ? ", standard error " + number(p->curvature_error()) : "");
+    profile.reason = std::string(p ? "the" : "a") + " parabola " + (p ? "" : "through the runs ") +
+                     "opens downwards: curvature " + number(shape->c2) +
+                     (shape->degrees_of_freedom > 0 ? ", standard error " + number(shape->curvature_error()) : "");
   } else if (!(found.rise > 2 * noise)) {
     profile.status = ProfileStatus::flat;
     profile.reason =

@@ -77,6 +77,7 @@ struct PowerLaw {
   double residual_sd = 0;    // of ln x*, per unit weight; 0 with two optima
   double level = 0.9;
   std::optional<Interval> exponent_interval;  // absent with two optima
+  std::optional<Interval> noise_interval;     // of the exponent by resampled noise of the losses alone, where it was
   // The line's centre, and what its interval needs; no squares where it is not a regression.
   double log_flop_mean = 0, log_value_mean = 0, log_flop_squares = 0, total_weight = 0;
 

@@ -11,8 +11,8 @@
 //
 // interior  the minimum is bracketed: runs with a higher loss on either side, and a curve that differs from a flat one
 // edge      the lowest loss is at an end of the range, or the curve's minimum beyond it; N* is then known as a bound
-// concave   the parabola opens downwards
-// flat      the curve rises by less than twice the noise, or its curvature does not differ from zero
+// concave   the parabola opens downwards (akima, lowest: one through the runs, which are higher between than at the ends)
+// flat      the curve spans less than twice the noise, or its curvature does not differ from zero
 // too_few   fewer different sizes than asked for
 //
 // Pitfall: a minimum at the edge looks like any other number in a table, and bends the power law; look at the status.
@@ -24,6 +24,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "floplan/core/distribution.hpp"
 #include "floplan/core/error.hpp"
@@ -95,6 +96,7 @@ struct Profile {
   double tokens_log_sd = std::numeric_limits<double>::quiet_NaN();
   double residual_sd = std::numeric_limits<double>::quiet_NaN();  // about the parabola, in units of its scale
   double interior_share = 1;                                      // of the noise resamples (akima)
+  std::vector<double> parameters_draws, tokens_draws;             // their ln N* and ln D*; nan where there is none
   std::optional<ProfileBound> bound;                              // edge only
   double lowest_size = 0, highest_size = 0;                       // sampled N
   std::size_t runs_below = 0, runs_above = 0;                     // higher runs on either side of the minimum

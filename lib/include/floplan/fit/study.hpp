@@ -152,8 +152,10 @@ namespace detail {
     out.held_out = hold_out(observations, options.held_out, options.estimator, options.bootstrap, options.level);
     out.warnings.insert(out.warnings.end(), out.held_out->warnings.begin(), out.held_out->warnings.end());
   }
-  if (options.leave_one_group_out)
+  if (options.leave_one_group_out) {
     out.groups = leave_one_group_out(observations, options.estimator, options.bootstrap, options.level);
+    out.warnings.insert(out.warnings.end(), out.groups->warnings.begin(), out.groups->warnings.end());
+  }
   return out;
 }
 

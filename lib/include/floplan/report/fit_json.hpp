@@ -37,9 +37,11 @@ namespace detail {
   const auto ends = [](const std::optional<double>& low, const std::optional<double>& high) {
     return Json{{"low", json(low)}, {"high", json(high)}};
   };
-  return {{"parameters", ends(r.parameters_low, r.parameters_high)},
-          {"tokens", ends(r.tokens_low, r.tokens_high)},
-          {"flop", ends(r.flop_low, r.flop_high)}};
+  Json out = {{"parameters", ends(r.parameters_low, r.parameters_high)},
+              {"tokens", ends(r.tokens_low, r.tokens_high)},
+              {"flop", ends(r.flop_low, r.flop_high)}};
+  for (const law::InputRange& other : r.others) out[law::info(other.input).key] = ends(other.low, other.high);
+  return out;
 }
 
 [[nodiscard]] inline Json law_json(const law::Chinchilla<double>& law) {
@@ -160,9 +162,6 @@ namespace detail {
     replicates = {{"columns", Json::array()}, {"rows", std::move(rows)}};
     for (const law::NamedCoefficient& c : law::chinchilla_coefficients) replicates["columns"].push_back(c.name);
   }
-  const std::string count = table.count == runs::ParameterCount::non_embedding ? "non_embedding"
-                            : table.count == runs::ParameterCount::active      ? "active"
-                                                                               : "total";
   const bool huber = fit.options.estimator.loss == fit::Loss::huber;
   return {{"law", "chinchilla"},
           {"form", "E + A/N^alpha + B/D^beta"},
@@ -187,7 +186,7 @@ namespace detail {
           {"condition", fit.identifiability.condition},
           {"at_bound", fit.at_bound},
           {"fit_range", detail::range_json(fit.range)},
-          {"parameter_convention", count},
+          {"parameter_convention", law::to_text(table.count)},
           {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
           {"degrees_of_freedom", fit.degrees_of_freedom},
           {"residual_sd", fit.residual_sd},

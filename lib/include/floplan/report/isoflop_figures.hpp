@@ -16,9 +16,9 @@
 // of its own so that published analyses, which used such minima, can be redrawn.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +30,7 @@
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/isoflop.hpp"
 #include "floplan/fit/isoflop_bias.hpp"
+#include "floplan/fit/isoflop_study.hpp"
 #include "floplan/fit/isoflop_surface.hpp"
 #include "floplan/fit/prediction.hpp"
 #include "floplan/report/figure.hpp"
@@ -40,12 +41,13 @@ namespace floplan::report {
 
 namespace detail {
 
-struct IsoflopStudy {
+struct IsoflopSetting {
   std::vector<fit::BudgetRuns> budgets;
   std::optional<fit::ChinchillaReport> refit;  // absent where the runs support none
   fit::IsoflopOptions options;
+  double noise_sd = std::numeric_limits<double>::quiet_NaN();  // of a loss; nan where it is not known
 
-  explicit IsoflopStudy(const FigureRuns& runs) {
+  explicit IsoflopSetting(const FigureRuns& runs) {
     std::vector<double> flop;
     for (std::size_t i = 0; i < runs.rows.size(); ++i) flop.push_back(runs.flop_of(i));
     fit::GroupOptions grouping;
@@ -54,6 +56,7 @@ struct IsoflopStudy {
     options.level = runs.level;
     try {
       refit = fit::chinchilla(runs.rows);
+      noise_sd = fit::noise_of_losses(*refit, runs.rows);
     } catch (const Error& error) {
       if (error.failure() != Failure::no_answer) throw;
     }
@@ -63,14 +66,7 @@ struct IsoflopStudy {
     fit::IsoflopOptions out = options;
     out.method = method;
     out.quality_control = quality_control;
-    if (method == fit::IsoflopMethod::akima && refit && std::isfinite(refit->robust_residual_sd)) {
-      std::vector<double> losses;
-      for (const fit::BudgetRuns& budget : budgets) {
-        for (const runs::Observation& run : budget.rows) losses.push_back(run.loss);
-      }
-      std::sort(losses.begin(), losses.end());
-      out.noise_sd = refit->robust_residual_sd * quantile_of_sorted(losses, 0.5);
-    }
+    if (method == fit::IsoflopMethod::akima && std::isfinite(noise_sd)) out.noise_sd = noise_sd;
     return out;
   }
   [[nodiscard]] std::vector<double> flop() const {
@@ -85,7 +81,7 @@ inline constexpr fit::IsoflopMethod curve_methods[] = {fit::IsoflopMethod::parab
 
 [[nodiscard]] inline Table curve_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
-  const IsoflopStudy study(context.runs);
+  const IsoflopSetting study(context.runs);
   const fit::IsoflopOptions options = study.with(fit::IsoflopMethod::parabola, true);
   const std::vector<fit::Profile> profiles = fit::isoflop_profiles(study.budgets, options);
   constexpr int steps = 40;
@@ -117,7 +113,7 @@ inline constexpr fit::IsoflopMethod curve_methods[] = {fit::IsoflopMethod::parab
 
 [[nodiscard]] inline Table minimum_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
-  const IsoflopStudy study(context.runs);
+  const IsoflopSetting study(context.runs);
   const auto add = [&](const fit::IsoflopOptions& options, const fit::Profile& p, const fit::Profile& unchecked,
                        std::size_t runs) {
     const auto end = [](const std::optional<Interval>& i, bool high) {
@@ -159,7 +155,7 @@ inline constexpr fit::IsoflopMethod curve_methods[] = {fit::IsoflopMethod::parab
 
 [[nodiscard]] inline Table power_law_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
-  const IsoflopStudy study(context.runs);
+  const IsoflopSetting study(context.runs);
   const double level = study.options.level;
   const auto add = [&](const char* method, const char* selection, std::size_t profiles, const char* quantity,
                        std::optional<double> flop, double value, const std::optional<Interval>& interval,
@@ -268,7 +264,7 @@ inline constexpr BiasCase bias_cases[] = {
              {bias.tokens_exponent, 9},
              {bias.tokens_exponent_error, 6}});
   };
-  const IsoflopStudy study(context.runs);
+  const IsoflopSetting study(context.runs);
   const fit::IsoflopReport analysis = fit::isoflop(study.budgets, study.with(fit::IsoflopMethod::parabola, true));
   // Without a law of these runs there is no bias of their grid: the same refusal as the fit's.
   const ChinchillaLaw law = study.refit ? study.refit->law : fit::chinchilla(context.runs.rows).law;

@@ -31,12 +31,13 @@
 #include <vector>
 
 #include "floplan/core/names.hpp"
+#include "floplan/law/scaling_law.hpp"
 #include "floplan/runs/cell_number.hpp"
 
 namespace floplan::runs {
 
 enum class Role { parameters, tokens, flop, loss, weight };
-enum class ParameterCount { total, active, non_embedding };
+using ParameterCount = law::ParameterConvention;
 
 [[nodiscard]] constexpr std::string_view name_of(Role role) {
   switch (role) {
@@ -48,13 +49,11 @@ enum class ParameterCount { total, active, non_embedding };
   }
   return "";
 }
-[[nodiscard]] constexpr std::string_view name_of(ParameterCount count) {
-  switch (count) {
-    case ParameterCount::total: return "total";
-    case ParameterCount::active: return "active";
-    case ParameterCount::non_embedding: return "non-embedding";
-  }
-  return "";
+// As people read it: "non-embedding"; law::to_text has the word of files.
+[[nodiscard]] inline std::string name_of(ParameterCount count) {
+  std::string out = law::to_text(count);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
 }
 
 struct TitleMeaning {

@@ -4,7 +4,9 @@
 //
 // 1. Map the problem over a grid of exponents (profile_grid.hpp) and keep every local minimum of the map.
 // 2. Go down to the bottom of each with Newton (or the ladder of least_absolute.hpp); keep the lowest.
-// 3. Rows far outside may have bent the map of least squares: map again with Huber's loss (robust_map.hpp), coarser, and
+// 3. Where a term vanished or the search did not end, start on every line of the map, and in the exponents alone
+//    (projected_descent.hpp).
+// 4. Rows far outside may have bent the map of least squares: map again with Huber's loss (robust_map.hpp), coarser, and
 //    go down its minima too. (For a fit of least squares only if a row lies beyond four robust standard deviations.)
 // Starts that the caller gives go down as well and compete on equal terms, so an answer never depends on them.
 //
@@ -21,7 +23,9 @@
 #include "floplan/fit/detail/chinchilla_problem.hpp"
 #include "floplan/fit/detail/least_absolute.hpp"
 #include "floplan/fit/detail/profile_grid.hpp"
+#include "floplan/fit/detail/projected_descent.hpp"
 #include "floplan/fit/detail/robust_map.hpp"
+#include "floplan/fit/detail/robust_sd.hpp"
 
 namespace floplan::fit::detail {
 
@@ -67,27 +71,6 @@ struct SearchOutcome {
   return out;
 }
 
-// The median of |r| over rows of positive weight, without the `skip` smallest, which a fit with as many free
-// coefficients makes small by itself.
-[[nodiscard]] inline double median_size(const std::vector<double>& residual, const double* weight, std::size_t skip) {
-  std::vector<double> size;
-  size.reserve(residual.size());
-  for (std::size_t i = 0; i < residual.size(); ++i) {
-    if (weight[i] > 0) size.push_back(std::abs(residual[i]));
-  }
-  if (size.size() <= skip) return 0;
-  const std::size_t middle = skip + (size.size() - skip) / 2;
-  std::nth_element(size.begin(), size.begin() + static_cast<std::ptrdiff_t>(middle), size.end());
-  const double upper = size[middle];
-  if ((size.size() - skip) % 2 == 1) return upper;
-  return (upper + *std::max_element(size.begin(), size.begin() + static_cast<std::ptrdiff_t>(middle))) / 2;
-}
-
-// Median of |r| over .6745: the standard deviation of Gaussian residuals, whatever a few rows do.
-[[nodiscard]] inline double robust_sd(const std::vector<double>& residual, const double* weight, std::size_t free) {
-  return median_size(residual, weight, free) / 0.674489750196081743;
-}
-
 [[nodiscard]] inline Theta start_at(const GridNode& node) {
   const auto level = [](double c) { return c > 0 ? std::max(std::log(c), zero_level) : zero_level; };
   const Triple& c = node.coefficients.value;
@@ -117,6 +100,12 @@ struct SearchOutcome {
   std::vector<Theta> out;
   for (const std::size_t at : best) out.push_back(start_at(map[at]));
   return out;
+}
+
+[[nodiscard]] inline Theta lowest_of(const ChinchillaProblem& problem, const std::vector<Theta>& starts) {
+  return *std::min_element(starts.begin(), starts.end(), [&problem](const Theta& a, const Theta& b) {
+    return problem.objective(a) < problem.objective(b);
+  });
 }
 
 // The local minima of a map, as starts.
@@ -163,7 +152,14 @@ struct SearchOutcome {
   if (vanished(out.best.theta) || !out.best.converged) {
     // A valley where all three terms live may be too narrow for the map to see beside a basin where one of them is zero:
     // start in it on every line of the map.
-    descend(interior_starts(problem, map, grid.token_exponents.size()));
+    const std::vector<Theta> inside = interior_starts(problem, map, grid.token_exponents.size());
+    descend(inside);
+    // Or too narrow for Newton.
+    std::vector<Theta> projected;
+    for (const Theta& from : {inside.empty() ? out.best.theta : lowest_of(problem, inside), out.best.theta}) {
+      if (const auto found = descend_projected(problem, from[3], from[4], out.evaluations)) projected.push_back(*found);
+    }
+    descend(projected);
   }
 
   std::vector<double> r(problem.rows.packs * pack_size);

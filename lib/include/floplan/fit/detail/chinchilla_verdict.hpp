@@ -14,10 +14,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "floplan/core/error.hpp"
@@ -122,6 +124,10 @@ inline void add_warnings(ChinchillaReport& report, const Theta& standard_error) 
     return;
   }
   if (!report.identifiability.identifiable) warn("flat_valley", report.identifiability.reason);
+  if (!report.far_rows.empty()) {
+    warn("outlier_row",
+         "far from the law, in residual sd: " + far_rows_text(report) + "; diverged runs and wrong cells look so");
+  }
   if (report.law.irreducible_loss > 0 && 1.645 * standard_error[2] > 1) {
     warn("unidentified_asymptote", "E is " + text(report.law.irreducible_loss) + " with a standard error of about " +
                                        text(standard_error[2] * report.law.irreducible_loss) +
@@ -137,8 +143,30 @@ inline void add_warnings(ChinchillaReport& report, const Theta& standard_error) 
   }
 }
 
-inline void fill_report(ChinchillaReport& report, const ChinchillaRows& rows, const ChinchillaProblem& problem,
-                        const LocalMinimum& best) {
+// The rows beyond far_residual robust sd, the furthest first, as the caller numbers them.
+[[nodiscard]] inline std::vector<FarRow> far_rows(std::span<const runs::Observation> observations,
+                                                  const ChinchillaRows& rows, const std::vector<double>& residual,
+                                                  double robust_sd, double rounding) {
+  std::vector<std::size_t> far;
+  for (std::size_t i = 0; i < rows.size; ++i) {
+    if (std::abs(residual[i]) > far_residual * std::max(robust_sd, 1e4 * rounding)) far.push_back(i);
+  }
+  const std::size_t most = std::min<std::size_t>(3, far.size());
+  std::partial_sort(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(most), far.end(),
+                    [&residual](std::size_t a, std::size_t b) {
+                      return std::pair(-std::abs(residual[a]), a) < std::pair(-std::abs(residual[b]), b);
+                    });
+  std::vector<FarRow> out;
+  for (std::size_t k = 0; k < most; ++k) {
+    const auto first = std::find(rows.row_of.begin(), rows.row_of.end(), static_cast<std::uint32_t>(far[k]));
+    const auto row = static_cast<std::size_t>(first - rows.row_of.begin());
+    out.push_back({row, residual[far[k]], observations[row]});
+  }
+  return out;
+}
+
+inline void fill_report(ChinchillaReport& report, std::span<const runs::Observation> observations,
+                        const ChinchillaRows& rows, const ChinchillaProblem& problem, const LocalMinimum& best) {
   const Theta& theta = best.theta;
   const Mask held = held_at(problem, theta);
   report.law = to_law(theta, rows);
@@ -165,6 +193,10 @@ inline void fill_report(ChinchillaReport& report, const ChinchillaRows& rows, co
                            : std::sqrt(squares / rows.total_weight * static_cast<double>(rows.units) /
                                        static_cast<double>(report.degrees_of_freedom));
   report.robust_residual_sd = robust_sd(residual, problem.rows.weight, report.free_coefficients);
+  if (report.degrees_of_freedom > 0) {
+    report.far_rows =
+        far_rows(observations, rows, residual, report.robust_residual_sd, problem.scale.residual_rounding);
+  }
 
   const Matrix5 information = outer_products(problem.rows, problem.estimator.residual, theta,
                                              [&](std::size_t i, double) { return problem.rows.weight[i]; });
