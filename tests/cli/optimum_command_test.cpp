@@ -212,7 +212,7 @@ TEST_CASE("the file of a fit says for itself what it lacks") {
   for (const cli::Arguments& command : {cli::Arguments{"optimum", "--law", fit, "--flop", "1e24"},
                                         cli::Arguments{"predict", "--law", fit, "--params", "1B", "--tokens", "20B"}}) {
     const Json answer = ask(command);
-    CHECK(cli::warns(answer, "no_fit_range"));
+    CHECK(cli::warns(answer, "unknown_fit_range"));
     CHECK(cli::warns(answer, "no_interval"));
     for (const Json& w : answer["warnings"]) {
       if (w["code"] == "no_interval")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "floplan/catalog/any_law.hpp"
@@ -15,6 +16,7 @@
 #include "support/near.hpp"
 #include "support/reference.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -37,9 +39,8 @@ Question of_budget(double flop) {
   return q;
 }
 
-bool warns(const Purchase& p, const std::string& code, const std::string& words = "") {
-  return std::any_of(p.warnings.begin(), p.warnings.end(),
-                     [&](const Warning& w) { return w.code == code && w.message.find(words) != std::string::npos; });
+bool warns(const Purchase& p, std::string_view code, std::string_view words = "") {
+  return warned(p.warnings, code, words);
 }
 
 // A law as its numeric surface alone: the closed form hidden.

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/optimum/purchase.hpp"
 #include "support/near.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -26,9 +28,8 @@ Question of_budget(double flop, double unique) {
   return q;
 }
 
-bool warns(const Purchase& p, const std::string& code, const std::string& words = "") {
-  return std::any_of(p.warnings.begin(), p.warnings.end(),
-                     [&](const Warning& w) { return w.code == code && w.message.find(words) != std::string::npos; });
+bool warns(const Purchase& p, std::string_view code, std::string_view words = "") {
+  return warned(p.warnings, code, words);
 }
 
 }  // namespace
