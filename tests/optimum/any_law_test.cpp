@@ -88,10 +88,10 @@ TEST_CASE("the numeric search for a loss, with and without serving, is the close
     const Surface without = numeric_only(law);
     const Split found = optimum::for_loss(without, loss, demand);
     CAPTURE(asked);
-    // A loss in double is known to some 4e-16 of itself, which a small term turns into more of ln N or ln D.
+    // A loss in double is known to a few units in its last place, some 1e-15, which a small term turns into more of ln N or ln D.
     const auto terms = law.terms(closed.parameters.value, closed.tokens.value);
-    const double of_n = 1e-10 + 4e-16 * loss / (law.parameter_exponent * terms.parameters);
-    const double of_d = 1e-10 + 4e-16 * loss / (law.token_exponent * terms.tokens);
+    const double of_n = 1e-10 + 1e-15 * loss / (law.parameter_exponent * terms.parameters);
+    const double of_d = 1e-10 + 1e-15 * loss / (law.token_exponent * terms.tokens);
     CHECK(log_ratio(found.parameters.value, closed.parameters.value) < of_n + of_d);
     CHECK(log_ratio(found.tokens.value, closed.tokens.value) < of_n + of_d);
     const Parameters larger = closed.parameters * 1.5;
