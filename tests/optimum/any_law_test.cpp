@@ -213,7 +213,7 @@ TEST_CASE("laws of N and D by the budget give the published splits, and know no 
   const Purchase kaplan = optimum::buy(all(), law_named("kaplan-2020"), of_budget(8.64e21));
   CHECK(kaplan.allocation_law == "kaplan-2020-allocation");
   CHECK(warns(kaplan, "companion_law", "kaplan-2020-allocation"));
-  CHECK(warns(kaplan, "parameter_convention", "non embedding"));
+  CHECK(warns(kaplan, "parameter_convention", "non-embedding"));
   CHECK(warns(optimum::buy(all(), law_named("deepseek-2024"), of_budget(1e20)), "flop_convention", "attention"));
 }
 
@@ -287,7 +287,7 @@ TEST_CASE("a task's forecast comes with the law, its ends, and how far ladders m
   CHECK(task.low < task.by.value);
   CHECK(task.high > task.by.value);
   CHECK(warns(p, "downstream_error", "16 to 19%"));
-  CHECK(warns(p, "parameter_convention", "without input embedding"));
+  CHECK(warns(p, "parameter_convention", "without the input embedding"));
   // An error rate that the curve takes below zero.
   q.budget = Flop(1e28);
   const Purchase far = optimum::buy(all(), law_named("gadre-2024"), q);

@@ -211,7 +211,7 @@ Answer answer_optimum(const Session& session, const Options& o) {
   answer.text = report::optimum_text(asked, level);
   if (deadline) {
     answer.result["deadline"] = report::deadline_json(*deadline);
-    answer.text = print(*q.budget, 4) + " in " + print_short(deadline->duration) + " on " +
+    answer.text = print(*q.budget, 4) + " FLOP in " + print_short(deadline->duration) + " on " +
                   print_short(deadline->accelerators) + " accelerators at " + print(deadline->mfu) + " of " +
                   print(deadline->peak, 4) + "\n\n" + answer.text;
     answer.warnings.push_back(

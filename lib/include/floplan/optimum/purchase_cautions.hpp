@@ -30,15 +30,25 @@ inline constexpr double largest_public_run_flop = 5e26;
 inline constexpr double flop_per_second_of_the_world = 4e21;
 inline constexpr double absurd_flop = 1e28;
 
+// "non-embedding parameters": what N is a count of.
+[[nodiscard]] inline std::string counted_text(law::ParameterConvention convention) {
+  switch (convention) {
+    case law::ParameterConvention::active: return "active parameters";
+    case law::ParameterConvention::non_embedding: return "non-embedding parameters";
+    case law::ParameterConvention::without_input_embedding: return "parameters without the input embedding";
+    case law::ParameterConvention::total: break;
+  }
+  return "parameters";
+}
+
 namespace detail {
 
 [[nodiscard]] inline std::string absurd_text(const Purchase& p) {
   const double flop = p.training_flop().value;
   const double years = flop / flop_per_second_of_the_world / (365.25 * seconds_per_day);
-  std::string out = print(Flop(flop), 3) + " of training is " + print_number(flop / largest_public_run_flop, 2) +
-                    " times the largest run known to the public, or " + print_number(years, 2) +
-                    " years of all of NVIDIA's chips of early 2025 at their peak (4e21 FLOP/s, Epoch AI)";
-  return out;
+  return print(Flop(flop), 3) + " FLOP of training is " + print_number(flop / largest_public_run_flop, 2) +
+         " times the largest run known to the public, or " + print_number(years, 2) +
+         " years of all of NVIDIA's chips of early 2025 at their peak (4e21 FLOP/s, Epoch AI)";
 }
 
 inline void add_data_cautions(std::vector<Warning>& out, const law::AnyLaw& law, const Purchase& p, const Question& q) {
@@ -48,7 +58,7 @@ inline void add_data_cautions(std::vector<Warning>& out, const law::AnyLaw& law,
   if (!has(law::inputs(law.form), law::Input::unique_tokens)) {
     text += " by Muennighoff 2023, and " + law.name + " takes all " + print(p.split.tokens, 4) + " as fresh";
     if (p.repeated_loss && p.loss) {
-      text += ": expect a loss of " + print_number(*p.repeated_loss, 5) + " and not " + print_number(*p.loss, 5);
+      text += ": expect a loss of " + print_number(*p.repeated_loss, 6) + " and not " + print_number(*p.loss, 6);
     }
     text += "; muennighoff-2023 chooses N and D with repetition in mind";
   }
@@ -63,9 +73,7 @@ inline void add_count_cautions(std::vector<Warning>& out, const law::AnyLaw& law
   using law::ParameterConvention;
   const ParameterConvention counts = law.parameter_convention;
   if (counts != ParameterConvention::total) {
-    std::string what = law::to_text(counts);
-    for (char& c : what) c = c == '_' ? ' ' : c;
-    out.push_back({"parameter_convention", law.name + " counts " + what + " parameters, and so is N here" +
+    out.push_back({"parameter_convention", law.name + " counts " + counted_text(counts) + ", and so does N here" +
                                                (counts == ParameterConvention::active
                                                     ? ": all experts together are more"
                                                     : ": the whole model is larger by what that leaves out")});

@@ -23,17 +23,9 @@ namespace floplan::report {
 
 namespace detail {
 
-// "non-embedding parameters"
-[[nodiscard]] inline std::string counted(law::ParameterConvention convention) {
-  if (convention == law::ParameterConvention::total) return "parameters";
-  if (convention == law::ParameterConvention::non_embedding) return "non-embedding parameters";
-  if (convention == law::ParameterConvention::active) return "active parameters";
-  return "parameters without the input embedding";
-}
-
 [[nodiscard]] inline std::string serving_text(const AskedLaw& asked) {
   const optimum::Purchase& p = asked.purchase;
-  return ", serving " + print(p.serving_flop, 4) + ", in all " + print(p.total_flop(), 4) +
+  return ", serving " + print(p.serving_flop, 4) + ", in all " + print(p.total_flop(), 4) + " FLOP" +
          (asked.priced ? " or $" + grouped(p.total_cost, 4) : "") +
          "\n  for training alone: " + print(p.training_only.parameters, 4) + " on " + print(p.training_only.tokens, 4) +
          "; this saves " + print_number(100 * p.saving_fraction(), 3) + "% of the whole";
@@ -42,8 +34,8 @@ namespace detail {
 [[nodiscard]] inline std::string purchase_text(const AskedLaw& asked, double level) {
   const optimum::Purchase& p = asked.purchase;
   std::string out = asked.law.title + "\n  " + print(p.split.parameters, 4) + " " +
-                    counted(asked.law.parameter_convention) + " on " + print(p.split.tokens, 4) + " tokens, " +
-                    print_number(p.split.tokens.value / p.split.parameters.value, 3) + " a parameter: " +
+                    optimum::counted_text(asked.law.parameter_convention) + " on " + print(p.split.tokens, 4) +
+                    " tokens, " + print_number(p.split.tokens.value / p.split.parameters.value, 3) + " a parameter: " +
                     (p.loss ? "loss " + print_number(*p.loss, 5) + " " + asked.law.loss_unit : "no loss is known") +
                     "\n";
   if (!p.allocation_law.empty()) out += "  split by " + p.allocation_law + "\n";
@@ -65,7 +57,7 @@ namespace detail {
     };
     out += "  " + print_number(100 * level) + "%: N " + interval(*p.parameters) + ", D " + interval(*p.tokens) + "\n";
   }
-  out += "  training " + print(p.training_flop(), 4);
+  out += "  training " + print(p.training_flop(), 4) + " FLOP";
   if (p.serving_flop.value > 0) out += serving_text(asked);
   out += "\n";
   if (p.overhead && *p.overhead > 1e-6) {
