@@ -67,23 +67,6 @@ namespace floplan::fit {
 // Whether a law's name means the file of a fit.
 [[nodiscard]] inline bool names_fit_file(std::string_view name) { return name.ends_with(".json"); }
 
-// What an answer by this law has to say of what the law does not hold: refits for an interval, the range of its runs.
-[[nodiscard]] inline std::vector<Warning> remarks_on(const catalog::Law& law) {
-  std::vector<Warning> out;
-  if (law.replicates.empty()) {
-    out.push_back(
-        {"no_interval", law.name +
-                            (names_fit_file(law.name) ? " " + law.provenance.note
-                                                      : " was published without a covariance of its coefficients") +
-                            ", so no interval can be given"});
-  }
-  if (!law.range.flop_low && !law.range.flop_high && !law.range.parameters_high && !law.range.tokens_high) {
-    out.push_back({"unknown_fit_range",
-                   law.name + " does not say which N, D and C its runs had: how far this extrapolates is not known"});
-  }
-  return out;
-}
-
 namespace detail {
 
 class FitFileReader {
