@@ -159,7 +159,7 @@ TEST_CASE("a yes that is no yes, and a choice that is none, are refused") {
   CHECK(thrown::says(law_error("mine,1.7,400,2000,0.53,0.3,0.3,total,6N,nats/token,full"), "not both"));
   CHECK(thrown::says(law_error("mine,,400,2000,,0.3,0.3,total,6N,nats/token,full"), "must be given"));
   CHECK(thrown::says(law_error("mine,1.7,400,2000,,,0.3,total,6N,nats/token,full"), "alpha"));
-  CHECK(thrown::says(law_error("mine,1.7,-400,2000,,0.3,0.3,total,6N,nats/token,full"), "positive"));
+  CHECK(thrown::says(law_error("mine,1.7,-400,2000,,0.3,0.3,total,6N,nats/token,full"), "must make A from"));
 }
 
 TEST_CASE("an impossible shape, a price without a price and a window without a rate are refused") {

@@ -44,8 +44,11 @@ TEST_CASE("a user's folder adds entries and replaces those of the same name") {
 TEST_CASE("every kind of catalog can be added to, with the header that data has") {
   const TemporaryFolder folder;
   for (const std::string& name : file_names()) {
-    const std::string sub = name == "chinchilla.csv" ? "laws" : "catalog";
-    std::filesystem::copy_file(std::filesystem::path(FLOPLAN_SOURCE_DIR) / "data" / sub / name, folder / name);
+    // A form to be fitted has no file: no law of it is published.
+    for (const char* sub : {"laws", "catalog"}) {
+      const auto file = std::filesystem::path(FLOPLAN_SOURCE_DIR) / "data" / sub / name;
+      if (std::filesystem::exists(file)) std::filesystem::copy_file(file, folder / name);
+    }
   }
   Catalog catalog;
   add_folder(catalog, folder.path());
@@ -56,7 +59,7 @@ TEST_CASE("every kind of catalog can be added to, with the header that data has"
   CHECK(catalog.interruption_windows().size() == plain.interruption_windows().size());
   CHECK(catalog.interruption_categories("llama3-2024").size() == plain.interruption_categories("llama3-2024").size());
   CHECK(catalog.runs().size() == plain.runs().size());
-  CHECK(catalog.laws().size() == plain.laws().size());
+  CHECK(any_laws(catalog).size() == any_laws(plain).size());
 }
 
 TEST_CASE("a file of another name is refused with the nearest name") {

@@ -105,6 +105,7 @@ TEST_CASE("laws predict the published losses") {
 TEST_CASE("a law's coefficients in JSON have the digits to repeat its predictions") {
   const Json laws = ask({"catalog", "laws"});
   for (const Json& law : laws["result"]["entries"]) {
+    if (law["form"] != "chinchilla") continue;
     const auto c = [&law](const char* key) { return law.at(key).get<double>(); };
     const double loss = c("E") + c("A") / std::pow(70e9, c("alpha")) + c("B") / std::pow(1.4e12, c("beta"));
     const Json answer = ask({"predict", "--law", law["name"], "--params", "70B", "--tokens", "1.4T"});
@@ -185,5 +186,5 @@ TEST_CASE("a law that counts non-embedding parameters warns of a bare count, and
   CHECK(model["inputs"]["parameters"] == ask({"model", "llama-3.1-8b"})["result"]["parameters"]["non_embedding"]);
   check_refused({"plan", "--params", "8B", "--law", "bare", "--tokens", "1T", "--accelerator", "h100-sxm", "--count",
                  "8", "--mfu", "40%", "--catalog", dir},
-                2, "non-embedding");
+                2, "non_embedding");
 }

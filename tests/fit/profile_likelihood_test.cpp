@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "fit/fit_data.hpp"
+#include "fit/form_data.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/random.hpp"
 #include "floplan/fit/allocation.hpp"
 #include "floplan/fit/bootstrap.hpp"
 #include "floplan/fit/chinchilla.hpp"
 #include "floplan/fit/covariance.hpp"
-#include "floplan/fit/general_fit.hpp"
+#include "floplan/fit/form_fit.hpp"
 #include "floplan/fit/profile_likelihood.hpp"
 #include "support/near.hpp"
 #include "support/thrown.hpp"
@@ -150,21 +151,16 @@ TEST_CASE("an interval does not depend on the coordinate in which a coefficient 
   const Rows rows = noisy(0.01, 64, 6, 6);
   const fit::ChinchillaReport report = fit::chinchilla(rows, squares());
   const fit::ProfileReport profile = fit::profile_likelihood(rows, report);
-  // Another program holds ln A, ln B and ln E, not A, B and E.
-  const std::vector<std::string> names = {"A", "B", "E"};
-  for (std::size_t k = 0; k < 3; ++k) {
-    for (const auto& end : {of(profile, names[k]).low, of(profile, names[k]).high}) {
+  // The fit of any form, with the coefficient held there, reaches the objective of an end.
+  for (const char* name : {"A", "B", "E"}) {
+    for (const auto& end : {of(profile, name).low, of(profile, name).high}) {
       REQUIRE(end);
-      fit::GeneralOptions general;
+      fit::FormOptions general;
       general.estimator = report.options.estimator;
-      general.low = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, 0.001, 0.001};
-      general.high = {HUGE_VAL, HUGE_VAL, HUGE_VAL, 4, 4};
-      general.low[k] = general.high[k] = std::log(*end);
-      std::vector<double> start = {std::log(480), std::log(2100), std::log(1.72), 0.35, 0.37};
-      start[k] = std::log(*end);
-      const fit::GeneralReport held = fit::fit_general<fit::ChinchillaForm>(rows, {start}, general);
-      CHECK(held.converged);
-      CHECK(held.objective == near(of(profile, names[k]).threshold, 1e-6));
+      general.bounds[name] = fit::Bounds::fixed(*end);
+      const fit::FormReport held = fit::fit_form(fit::form_model("chinchilla"), form_data::rows(rows), general);
+      CHECK(held.search.converged);
+      CHECK(held.objective == near(of(profile, name).threshold, 1e-6));
     }
   }
   // Losses in another unit scale E, A and B; tokens in another unit leave E, the exponents and A alone.

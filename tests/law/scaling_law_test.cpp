@@ -87,6 +87,7 @@ TEST_CASE("conventions have names for people") {
   CHECK(to_text(law::ParameterConvention::total) == "total");
   CHECK(to_text(law::ParameterConvention::active) == "active");
   CHECK(to_text(law::ParameterConvention::non_embedding) == "non_embedding");
+  CHECK(to_text(law::ParameterConvention::without_input_embedding) == "without_input_embedding");
   CHECK(to_text(law::FlopConvention::six_n) == "6N");
   CHECK(to_text(law::FlopConvention::causal).find("causal") != std::string::npos);
   CHECK(to_text(law::FlopConvention::full).find("full") != std::string::npos);

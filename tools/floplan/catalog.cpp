@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/catalog_json.hpp"
 
@@ -34,16 +35,17 @@ Answer list(const Session& session, const std::string& kind) {
     answer.table = std::move(table);
   };
   if (kind == "laws") {
-    fill(catalog.laws(),
-         {"name", "E", "A", "B", "alpha", "beta", "parameters counted", "loss unit", "fitted to N", "fitted to D",
-          "rounded", "verified"},
-         [&](const catalog::Law& l) -> std::vector<report::Cell> {
+    fill(catalog::any_laws(catalog),
+         {"name", "form", "gives", "from", "parameters counted", "loss unit", "fitted to N", "fitted to D", "rounded",
+          "verified"},
+         [&](const law::AnyLaw& l) -> std::vector<report::Cell> {
+           std::string symbols;
+           for (const law::Input input : law::inputs(l.form))
+             symbols += (symbols.empty() ? "" : ", ") + std::string(law::info(input).symbol);
            return {l.name,
-                   {l.form.irreducible_loss, 6},
-                   {l.form.parameter_coefficient, 7},
-                   {l.form.token_coefficient, 7},
-                   {l.form.parameter_exponent, 6},
-                   {l.form.token_exponent, 6},
+                   std::string(law::name_of(l.form)),
+                   std::string(law::info(law::output(l.form)).key),
+                   symbols,
                    law::to_text(l.parameter_convention),
                    l.loss_unit,
                    {l.range.parameters_high, 3},

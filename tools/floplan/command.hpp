@@ -105,6 +105,8 @@ class Program {
 
 void add_predict(Program& program);
 void add_catalog(Program& program);
+void add_hyperparameters(Program& program);
+void add_law(Program& program);
 void add_model(Program& program);
 void add_reliability(Program& program);
 void add_fit(Program& program);

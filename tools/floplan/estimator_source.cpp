@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "estimator_source.hpp"
 
+#include <map>
 #include <string_view>
 
 #include "floplan/core/quantity_text.hpp"
@@ -9,27 +10,20 @@ namespace floplan::cli {
 namespace {
 
 // "E=1.69" or "alpha=0.2..0.5": which coefficient, and between which ends.
-void bound(fit::ChinchillaBounds& bounds, const std::string& text, const char* option) {
+void bound(std::map<std::string, fit::Bounds>& bounds, const std::string& text, const char* option) {
   const auto equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const auto refuse = [&](const std::string& rule) { return Error(Failure::usage, "bad_bound", option, rule); };
   if (equals == std::string::npos) throw refuse("must be as E=1.69 or alpha=0.2..0.5, got \"" + text + "\"");
-  fit::Bounds* const of = name == "E"       ? &bounds.irreducible_loss
-                          : name == "A"     ? &bounds.parameter_coefficient
-                          : name == "B"     ? &bounds.token_coefficient
-                          : name == "alpha" ? &bounds.parameter_exponent
-                          : name == "beta"  ? &bounds.token_exponent
-                                            : nullptr;
-  if (of == nullptr) throw refuse("must name E, A, B, alpha or beta, got \"" + name + "\"");
-  if (*of != fit::Bounds() && *of != fit::ChinchillaBounds().parameter_exponent) {
-    throw refuse(name + " is fixed or bounded twice, got \"" + text + "\" after another");
-  }
   const std::string value = text.substr(equals + 1);
   if ((value.find("..") != std::string::npos) != (std::string_view(option) == "--bound"))
     throw refuse("--fix takes one value (E=1.69) and --bound a range (alpha=0.2..0.5), got \"" + text + "\"");
   const auto dots = value.find("..");
-  of->low = parse_number(value.substr(0, dots), option);
-  of->high = dots == std::string::npos ? of->low : parse_number(value.substr(dots + 2), option);
+  fit::Bounds of;
+  of.low = parse_number(value.substr(0, dots), option);
+  of.high = dots == std::string::npos ? of.low : parse_number(value.substr(dots + 2), option);
+  if (!bounds.emplace(name, of).second)
+    throw refuse(name + " is fixed or bounded twice, got \"" + text + "\" after another");
 }
 
 }  // namespace
@@ -42,6 +36,22 @@ void EstimatorOptions::add_to(Subcommand& sub) {
   sub.option("--bound", bounds, "A coefficient's range, as alpha=0.2..0.5; may be repeated");
 }
 
+std::map<std::string, fit::Bounds> EstimatorOptions::named_bounds() const {
+  std::map<std::string, fit::Bounds> out;
+  for (const std::string& text : fixed) bound(out, text, "--fix");
+  for (const std::string& text : bounds) bound(out, text, "--bound");
+  return out;
+}
+
+fit::FormOptions EstimatorOptions::read_form() const {
+  const fit::ChinchillaOptions same = EstimatorOptions{residual, loss, delta, {}, {}}.read();
+  fit::FormOptions out;
+  out.estimator = same.estimator;
+  out.automatic_delta = same.automatic_delta;
+  out.bounds = named_bounds();
+  return out;
+}
+
 fit::ChinchillaOptions EstimatorOptions::read() const {
   fit::ChinchillaOptions out;
   out.estimator.residual = residual == "raw" ? fit::Residual::raw : fit::Residual::log;
@@ -50,8 +60,19 @@ fit::ChinchillaOptions EstimatorOptions::read() const {
                                        : fit::Loss::huber;
   out.automatic_delta = delta == "auto";
   if (!out.automatic_delta) out.estimator.delta = parse_number(delta, "--delta");
-  for (const std::string& text : fixed) bound(out.bounds, text, "--fix");
-  for (const std::string& text : bounds) bound(out.bounds, text, "--bound");
+  for (const auto& [name, ends] : named_bounds()) {
+    fit::Bounds* const of = name == "E"       ? &out.bounds.irreducible_loss
+                            : name == "A"     ? &out.bounds.parameter_coefficient
+                            : name == "B"     ? &out.bounds.token_coefficient
+                            : name == "alpha" ? &out.bounds.parameter_exponent
+                            : name == "beta"  ? &out.bounds.token_exponent
+                                              : nullptr;
+    if (of == nullptr) {
+      throw Error(Failure::usage, "bad_bound", ends.low == ends.high ? "--fix" : "--bound",
+                  "must name E, A, B, alpha or beta, got \"" + name + "\"");
+    }
+    *of = ends;
+  }
   return out;
 }
 

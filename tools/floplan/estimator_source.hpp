@@ -3,11 +3,13 @@
 // The options by which a command is told how to fit: residual, loss, delta, and coefficients that are known.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "command.hpp"
 #include "floplan/fit/chinchilla_report.hpp"
+#include "floplan/fit/form_fit.hpp"
 
 namespace floplan::cli {
 
@@ -19,6 +21,8 @@ struct EstimatorOptions {
 
   void add_to(Subcommand& sub);
   [[nodiscard]] fit::ChinchillaOptions read() const;
+  [[nodiscard]] fit::FormOptions read_form() const;  // for a form with coefficients of any name
+  [[nodiscard]] std::map<std::string, fit::Bounds> named_bounds() const;
 };
 
 // An option that is the level of intervals: between 0 and 1.

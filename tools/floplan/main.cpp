@@ -7,11 +7,13 @@ int main(int argc, char** argv) {
   add_plan(program);
   add_predict(program);
   add_optimum(program);
+  add_hyperparameters(program);
   add_fit(program);
   add_isoflop(program);
   add_coverage(program);
   add_model(program);
   add_catalog(program);
+  add_law(program);
   add_reliability(program);
   add_export(program);
   return program.run(argc, argv);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,7 +8,11 @@
 #include "command.hpp"
 #include "estimator_source.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/fit/fit_file.hpp"
 #include "floplan/optimum/purchase.hpp"
+#include "floplan/report/optimum_json.hpp"
+#include "floplan/report/optimum_text.hpp"
+#include "law_source.hpp"
 
 namespace floplan::cli {
 namespace {
@@ -18,6 +23,10 @@ struct Options {
   Text inference_tokens, input_tokens, output_tokens;
   Text train_accelerator, train_precision, train_price, train_mfu;
   Text serve_accelerator, serve_precision, serve_price, input_mfu, output_mfu;
+  Text serve_count, serve_usable;
+  Text deadline, accelerator, count, precision, mfu;
+  Text active_share;
+  LawPoint others;  // the law's other inputs
   std::string level = "0.9";
 };
 
@@ -33,20 +42,79 @@ catalog::Precision precision_of(const Text& text, const char* option) {
   throw Error(Failure::usage, "bad_value", option, "must be bf16, fp8 or fp4, got \"" + *text + "\"");
 }
 
+FlopPerSecond dense_peak(const catalog::Accelerator& on, catalog::Precision precision, const char* option) {
+  if (const auto peak = on.dense_peak(precision)) return *peak;
+  throw Error(Failure::usage, "no_peak", option,
+              "the catalog has no dense " + catalog::to_text(precision) + " peak for " + on.name);
+}
+
 // USD a useful FLOP on an accelerator: its price, its dense peak, and the share of it that is used.
 double usd_per_flop(const Session& session, const std::string& accelerator, const char* accelerator_option,
                     catalog::Precision precision, const Text& price, const char* price_option, Fraction mfu) {
   const catalog::Accelerator on = session.catalog.accelerator(accelerator, accelerator_option);
-  const auto peak = on.dense_peak(precision);
-  if (!peak) {
-    throw Error(Failure::usage, "no_peak", accelerator_option,
-                "the catalog has no dense " + catalog::to_text(precision) + " peak for " + on.name);
-  }
-  if (price) return optimum::usd_per_flop(parse<DollarsPerHour>(*price, price_option), *peak, mfu);
+  const FlopPerSecond peak = dense_peak(on, precision, accelerator_option);
+  if (price) return optimum::usd_per_flop(parse<DollarsPerHour>(*price, price_option), peak, mfu);
   const auto known = session.catalog.latest_price(on.name);
   if (!known)
     throw Error(Failure::usage, "missing_option", price_option, "is needed: no price is known for " + on.name);
-  return optimum::usd_per_flop(*known->typical, *peak, mfu);
+  return optimum::usd_per_flop(*known->typical, peak, mfu);
+}
+
+// The inputs of laws that are neither chosen here nor the question itself.
+std::vector<law::Input> other_inputs() {
+  using law::Input;
+  std::vector<Input> out;
+  for (std::size_t i = 0; i < law::input_table.size(); ++i) {
+    const auto input = static_cast<Input>(i);
+    if (input != Input::parameters && input != Input::active_parameters && input != Input::tokens &&
+        input != Input::unique_tokens && input != Input::flop && input != Input::loss)
+      out.push_back(input);
+  }
+  return out;
+}
+
+optimum::Setting setting_of(const Options& o) {
+  optimum::Setting out;
+  for (const law::Input input : other_inputs()) {
+    if (const auto value = value_of(o.others, input)) out.set(input, *value);
+  }
+  if (o.active_share) out.active_share = parse<Fraction>(*o.active_share, "--active-share").value;
+  return out;
+}
+
+std::optional<optimum::Deadline> deadline_of(const Session& session, const Options& o) {
+  if (!o.deadline) {
+    for (const auto& [text, option] : {std::pair(&o.accelerator, "--accelerator"),
+                                       {&o.count, "--count"},
+                                       {&o.mfu, "--mfu"},
+                                       {&o.precision, "--precision"}}) {
+      if (*text) throw Error(Failure::usage, "missing_option", option, "is of a deadline: give --deadline too");
+    }
+    return std::nullopt;
+  }
+  if (!o.count) throw Error(Failure::usage, "missing_option", "--count", "is needed with --deadline");
+  const catalog::Accelerator on = session.catalog.accelerator(o.accelerator.value_or("h100-sxm"), "--accelerator");
+  return optimum::Deadline{
+      parse<Count>(*o.count, "--count"), dense_peak(on, precision_of(o.precision, "--precision"), "--accelerator"),
+      given<Fraction>(o.mfu, "--mfu").value_or(Fraction(0.4)), parse<Seconds>(*o.deadline, "--deadline")};
+}
+
+std::optional<optimum::ServingMachine> machine_of(const Session& session, const Options& o) {
+  if (!o.serve_count) {
+    if (o.serve_usable)
+      throw Error(Failure::usage, "missing_option", "--serve-usable", "is of a machine: give --serve-count too");
+    return std::nullopt;
+  }
+  const catalog::Accelerator on =
+      session.catalog.accelerator(o.serve_accelerator.value_or("h100-sxm"), "--serve-accelerator");
+  if (!on.memory) {
+    throw Error(Failure::usage, "no_memory", "--serve-accelerator",
+                "the catalog does not know the memory of " + on.name);
+  }
+  return optimum::ServingMachine{
+      on.name, parse<Count>(*o.serve_count, "--serve-count"), *on.memory,
+      precision_of(o.serve_precision, "--serve-precision"),
+      given<Fraction>(o.serve_usable, "--serve-usable").value_or(Fraction(optimum::usual_usable_memory))};
 }
 
 optimum::Demand demand_of(const Session& session, const Options& o) {
@@ -60,12 +128,14 @@ optimum::Demand demand_of(const Session& session, const Options& o) {
     out.input = given<Tokens>(o.input_tokens, "--input-tokens").value_or(Tokens(0));
     out.output = given<Tokens>(o.output_tokens, "--output-tokens").value_or(Tokens(0));
   }
-  const bool priced = o.train_accelerator || o.train_price || o.serve_accelerator || o.serve_price;
+  // With --serve-count the accelerator may be there for its memory alone.
+  const bool priced = o.train_accelerator || o.train_price || o.serve_price || (o.serve_accelerator && !o.serve_count);
   for (const auto& [text, option] : {std::pair(&o.train_precision, "--train-precision"),
                                      {&o.train_mfu, "--train-mfu"},
                                      {&o.serve_precision, "--serve-precision"},
                                      {&o.input_mfu, "--input-mfu"},
                                      {&o.output_mfu, "--output-mfu"}}) {
+    if (text == &o.serve_precision && o.serve_count) continue;
     if (*text && !priced) {
       throw Error(Failure::usage, "missing_option", option,
                   "is of dollars: give --train-accelerator or --train-price too");
@@ -101,128 +171,55 @@ std::vector<std::string> names_of(const std::string& list) {
   return out;
 }
 
-report::Json split_json(const optimum::Split& s) {
-  return {{"parameters", report::count_json(s.parameters)}, {"tokens", report::count_json(s.tokens)}};
-}
-
-report::Json purchase_json(const catalog::Law& law, const optimum::Purchase& p, bool priced) {
-  report::Json out = split_json(p.split);
-  const double per_parameter = p.split.tokens.value / p.split.parameters.value;
-  out.update({{"law", law.name},
-              {"tokens_per_parameter", per_parameter},
-              {"loss", p.loss},
-              {"loss_unit", law.loss_unit},
-              {"training_flop", p.training_flop().value},
-              {"inference_flop", p.serving_flop.value},
-              {"total_flop", p.total_flop().value},
-              {"cost_usd", priced ? report::Json(p.total_cost) : report::Json(nullptr)},
-              {"epochs", p.epochs},
-              {"overhead", p.overhead},
-              {"extrapolation_decades", p.extrapolation_decades}});
-  out["interval"] = {{"parameters", nullptr}, {"tokens", nullptr}};
-  out["loss_estimate"] = nullptr;
-  if (p.parameters) {
-    out["interval"] = {{"parameters", report::to_json(p.parameters->interval)},
-                       {"tokens", report::to_json(p.tokens->interval)}};
-    out["loss_estimate"] = report::to_json(*p.loss_estimate);
-  }
-  out["training_only"] = split_json(p.training_only);
-  out["training_only"]["training_flop"] = p.training_only.training_flop().value;
-  out["training_only"]["total_flop"] = p.training_only.training_flop().value + p.serving_flop.value /
-                                                                                   p.split.parameters.value *
-                                                                                   p.training_only.parameters.value;
-  out["training_only"]["cost_usd"] = priced ? report::Json(p.training_only_cost) : report::Json(nullptr);
-  out["saving_fraction"] = p.saving_fraction();
-  out["parameter_convention"] = law::to_text(law.parameter_convention);
-  out["flop_convention"] = "6N";
-  return out;
-}
-
 Answer answer_optimum(const Session& session, const Options& o) {
   optimum::Question q;
   q.budget = given<Flop>(o.flop, "--flop");
   if (o.loss) q.loss = parse_number(*o.loss, "--loss");
-  if (q.budget.has_value() == q.loss.has_value())
-    throw Error(Failure::usage, "missing_option", "--flop", "needs either --flop or --loss, and not both");
+  const std::optional<optimum::Deadline> deadline = deadline_of(session, o);
+  if (int(q.budget.has_value()) + int(q.loss.has_value()) + int(deadline.has_value()) != 1)
+    throw Error(Failure::usage, "missing_option", "--flop", "needs one of --flop, --loss and --deadline");
+  if (deadline) q.budget = deadline->budget();
   q.parameters = given<Parameters>(o.params, "--params");
   q.most_parameters = given<Parameters>(o.max_params, "--max-params");
   q.tokens = given<Tokens>(o.tokens, "--tokens");
   q.unique_tokens = given<Tokens>(o.unique_tokens, "--unique-tokens");
   q.demand = demand_of(session, o);
+  q.machine = machine_of(session, o);
+  q.setting = setting_of(o);
   const bool priced = q.demand.prices.training != 1;
   const double level = level_of(o.level);
 
+  std::vector<law::AnyLaw> laws;
+  for (const std::string& name : names_of(o.laws)) laws.push_back(fit::find_any_law(name, "--law", session.catalog));
+  optimum::require_used(laws, q.setting);
   Answer answer;
-  report::Table table({"law", "N", "N low", "N high", "D", "D low", "D high", "D/N", "loss", "training FLOP",
-                       "serving FLOP", "cost (USD)", "saving (%)", "decades beyond"});
-  report::Json all = report::Json::array();
-  const std::vector<std::string> names = names_of(o.laws);
-  for (const std::string& name : names) {
-    const catalog::Law law = fit::find_law(name, "--law", session.catalog);
-    const optimum::Purchase p = optimum::buy(law, q, level);
-    all.push_back(purchase_json(law, p, priced));
+  std::vector<report::AskedLaw> asked;
+  std::vector<optimum::Purchase> purchases;
+  for (law::AnyLaw& law : laws) {
+    optimum::Purchase p = optimum::buy(session.catalog, law, q, level);
     for (const Warning& w : p.warnings)
-      answer.warnings.push_back({w.code, names.size() > 1 ? law.name + ": " + w.message : w.message});
-    if (law.replicates.empty()) {
       answer.warnings.push_back(
-          {"no_interval", law.name + " was published without a covariance of its coefficients; the spread of several "
-                                     "laws (--law a,b,c) says more than none"});
-    }
-    const auto end = [](const std::optional<Estimate>& e, double Interval::*side) {
-      return e ? report::Cell(e->interval.*side, 4) : report::Cell();
-    };
-    table.add({law.name,
-               {p.split.parameters.value, 4},
-               end(p.parameters, &Interval::low),
-               end(p.parameters, &Interval::high),
-               {p.split.tokens.value, 4},
-               end(p.tokens, &Interval::low),
-               end(p.tokens, &Interval::high),
-               {p.split.tokens.value / p.split.parameters.value, 3},
-               {p.loss, 5},
-               {p.training_flop().value, 4},
-               {p.serving_flop.value, 4},
-               priced ? report::Cell(p.total_cost, 4) : report::Cell(),
-               {100 * p.saving_fraction(), 3},
-               {p.extrapolation_decades, 2}});
-    answer.text += (answer.text.empty() ? "" : "\n") + law.title + "\n  " + print(p.split.parameters, 4) +
-                   " parameters on " + print(p.split.tokens, 4) + " tokens, " +
-                   print_number(p.split.tokens.value / p.split.parameters.value, 3) + " a parameter: loss " +
-                   print_number(p.loss, 5) + " " + law.loss_unit + "\n";
-    if (p.parameters) {
-      const auto interval = [](const Estimate& e) {
-        return print(Parameters(e.interval.low), 4) + " to " + print(Parameters(e.interval.high), 4);
-      };
-      answer.text +=
-          "  " + print_number(100 * level) + "%: N " + interval(*p.parameters) + ", D " + interval(*p.tokens) + "\n";
-    }
-    answer.text += "  training " + print(p.training_flop(), 4);
-    if (p.serving_flop.value > 0) {
-      answer.text += ", serving " + print(p.serving_flop, 4) + ", in all " + print(p.total_flop(), 4) +
-                     (priced ? " or $" + report::grouped(p.total_cost, 4) : "") +
-                     "\n  for training alone: " + print(p.training_only.parameters, 4) + " on " +
-                     print(p.training_only.tokens, 4) + "; this saves " + print_number(100 * p.saving_fraction(), 3) +
-                     "% of the whole";
-    }
-    answer.text += "\n";
-    if (p.overhead > 1e-6) {
-      answer.text += "  " + print_number(100 * p.overhead, 3) +
-                     "% more training than the compute-optimal split for the same loss\n";
-    }
+          {w.code, laws.size() > 1 && !w.message.starts_with(law.name) ? law.name + ": " + w.message : w.message});
+    purchases.push_back(p);
+    asked.push_back({std::move(law), std::move(p), priced});
   }
-  answer.inputs = {{"law", o.laws},
-                   {"flop", report::json(q.budget)},
-                   {"loss", report::json(q.loss)},
-                   {"parameters", report::count_json(q.parameters)},
-                   {"max_parameters", report::count_json(q.most_parameters)},
-                   {"tokens", report::count_json(q.tokens)},
-                   {"unique_tokens", report::count_json(q.unique_tokens)},
-                   {"input_tokens", report::count_json(q.demand.input)},
-                   {"output_tokens", report::count_json(q.demand.output)},
-                   {"level", level}};
-  answer.result = all.front();
-  if (all.size() > 1) answer.result["laws"] = std::move(all);
-  answer.table = std::move(table);
+  if (asked.size() > 1) answer.warnings.push_back(optimum::law_choice(optimum::spread(purchases)));
+  answer.inputs = report::question_json(q);
+  answer.inputs["law"] = o.laws;
+  answer.inputs["level"] = level;
+  answer.result = report::optimum_json(asked);
+  answer.text = report::optimum_text(asked, level);
+  if (deadline) {
+    answer.result["deadline"] = report::deadline_json(*deadline);
+    answer.text = print(*q.budget, 4) + " in " + print_short(deadline->duration) + " on " +
+                  print_short(deadline->accelerators) + " accelerators at " + print(deadline->mfu) + " of " +
+                  print(deadline->peak, 4) + "\n\n" + answer.text;
+    answer.warnings.push_back(
+        {"deadline_without_failures",
+         "the deadline's FLOP are those of a cluster that never stops: floplan plan counts failures, "
+         "restarts and checkpoints"});
+  }
+  answer.table = report::optimum_table(asked);
   return answer;
 }
 
@@ -236,6 +233,7 @@ void add_optimum(Program& program) {
              "A law of the catalog or a FIT.json; several, with commas between, are set side by side");
   sub.option("--flop", o->flop, "The training budget, 6ND, as 3.8e25");
   sub.option("--loss", o->loss, "Or the loss to reach");
+  sub.option("--deadline", o->deadline, "Or the time that a cluster has, as 90d: see the options of the cluster");
   sub.option("--params", o->params, "With so many parameters; the tokens follow");
   sub.option("--max-params", o->max_params, "With no more parameters than these, as serving may ask");
   sub.option("--tokens", o->tokens, "On so many tokens; the parameters follow");
@@ -243,6 +241,18 @@ void add_optimum(Program& program) {
   sub.option("--inference-tokens", o->inference_tokens, "Tokens of a lifetime of serving, in and out");
   sub.option("--input-tokens", o->input_tokens, "Or those read");
   sub.option("--output-tokens", o->output_tokens, "and those written, whose FLOP may cost more");
+  sub.group("The machine that must hold the weights");
+  sub.option("--serve-count", o->serve_count, "Accelerators of --serve-accelerator (h100-sxm if not given)");
+  sub.option("--serve-usable", o->serve_usable, "Share of their memory that weights may take; 90% if not given");
+  sub.group("The cluster of a deadline");
+  sub.option("--accelerator", o->accelerator, "Its accelerator; h100-sxm if not given");
+  sub.option("--count", o->count, "How many of them");
+  sub.option("--precision", o->precision, "bf16 (if not given), fp8 or fp4: whose dense peak counts");
+  sub.option("--mfu", o->mfu, "Useful FLOP over that peak; 40% if not given");
+  sub.group("Other inputs of the law, where it has them");
+  sub.option("--active-share", o->active_share,
+             "Parameters that a token uses, as a share of those that the law counts");
+  add_law_inputs(sub, o->others, other_inputs());
   sub.group("Dollars instead of FLOP");
   sub.option("--train-accelerator", o->train_accelerator, "Trained on; h100-sxm if only prices are given");
   sub.option("--train-precision", o->train_precision, "bf16 (if not given), fp8 or fp4");

@@ -56,7 +56,9 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
     if (const auto groups = state.app.get_subcommands(same_name); !groups.empty()) {
       parent = groups.front();
     } else {
-      parent = state.app.add_subcommand(group, "Interruptions, checkpoints and effective training time");
+      parent =
+          state.app.add_subcommand(group, group == "law" ? "One scaling law of the catalog, or of a fit's file"
+                                                         : "Interruptions, checkpoints and effective training time");
       parent->require_subcommand(1);
     }
   }

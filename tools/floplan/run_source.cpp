@@ -22,13 +22,16 @@ void RunOptions::add_to(Subcommand& sub) {
 void RunOptions::add_options(Subcommand& sub) {
   sub.option("--where", where, "Take only rows for which this holds, as 'keep==1 && loss<4'");
   sub.option("--columns", columns,
-             "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C; guessed from titles if not given");
+             "What is what, as parameters=N,tokens=D,loss=val_loss,flop=C, or the inputs of another law by their names "
+             "(unique_tokens=U); guessed from titles if not given");
   sub.flag("--minimum-per-cell", minimum_per_cell, "Of the runs of one N and D take the one with the lowest loss");
   sub.flag("--derive-tokens", derive_tokens, "Where D is blank take C/(6N)");
 }
 
-runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_budget) const {
+runs::RunTable RunOptions::read(std::vector<Warning>& warnings, bool group_by_budget,
+                                std::vector<runs::Quantity> quantities) const {
   runs::ReadOptions options;
+  options.quantities = std::move(quantities);
   if (!columns.empty()) options.columns = runs::parse_column_names(columns, "--columns");
   options.where = where;
   options.minimum_per_cell = minimum_per_cell;

@@ -35,8 +35,10 @@ struct RunOptions {
 
   void add_to(Subcommand& sub);       // the files, of which one must be given, and the options
   void add_options(Subcommand& sub);  // the options alone
-  // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for.
-  [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget) const;
+  // Warnings of the reading are added to `warnings`. Groups are the nominal budgets when they are asked for. quantities:
+  // what a run must have instead of N, D and a loss.
+  [[nodiscard]] runs::RunTable read(std::vector<Warning>& warnings, bool group_by_budget,
+                                    std::vector<runs::Quantity> quantities = {}) const;
   // Which runs of `table` to hold out of a fit: those for which a filter holds, or "largest=K", those of most FLOP.
   [[nodiscard]] std::vector<bool> held_out(const runs::RunTable& table, const std::string& text) const;
   [[nodiscard]] report::Json inputs() const;

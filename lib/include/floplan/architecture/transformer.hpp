@@ -19,6 +19,7 @@
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
+#include "floplan/law/scaling_law.hpp"
 
 namespace floplan::architecture {
 
@@ -38,6 +39,18 @@ struct ParameterCount {
   Parameters active;         // used by one token; equal to total for a dense model
   Parameters embedding;      // input embedding, and the output head when it has weights of its own
   Parameters non_embedding;  // total - embedding
+  Parameters input_embedding;
+
+  // As a law counts them.
+  [[nodiscard]] Parameters as(law::ParameterConvention convention) const {
+    switch (convention) {
+      case law::ParameterConvention::active: return active;
+      case law::ParameterConvention::non_embedding: return non_embedding;
+      case law::ParameterConvention::without_input_embedding: return total - input_embedding;
+      case law::ParameterConvention::total: break;
+    }
+    return total;
+  }
 };
 
 // Throws Error(usage) unless every dimension is positive, below 2^31, and kv_heads divides heads.
@@ -70,9 +83,11 @@ inline void check(const Transformer& t) {
   const double keys = static_cast<double>(t.kv_heads * t.head_width);
   const double layer =
       2 * width * queries + 2 * width * keys + 3 * width * static_cast<double>(t.ffn_width) + 2 * width;
-  const double embedding = static_cast<double>(t.vocabulary) * width * (t.tied_embeddings ? 1 : 2);
+  const double table = static_cast<double>(t.vocabulary) * width;
+  const double embedding = table * (t.tied_embeddings ? 1 : 2);
   const double body = layers * layer + width;
-  return {Parameters(body + embedding), Parameters(body + embedding), Parameters(embedding), Parameters(body)};
+  return {Parameters(body + embedding), Parameters(body + embedding), Parameters(embedding), Parameters(body),
+          Parameters(table)};
 }
 
 // Keys and values of one token over all layers, `bytes_per_value` each (2 for BF16, 1 for FP8).

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "floplan/catalog/embedded_data.hpp"
+#include "floplan/catalog/read_laws.hpp"
 #include "floplan/catalog/read_records.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/core/csv.hpp"
@@ -43,7 +44,7 @@ class Catalog {
     return read("interruption_windows.csv", read_interruption_windows);
   }
   [[nodiscard]] std::vector<Run> runs() const { return read("runs.csv", read_runs); }
-  [[nodiscard]] std::vector<Law> laws() const { return read("chinchilla.csv", read_chinchilla_laws); }
+  [[nodiscard]] std::vector<Law> laws() const { return read("chinchilla.csv", read_laws<law::Chinchilla<>>); }
 
   // The failures of a window by component; empty where only their number or rate is published. The last file that names
   // the window speaks for it.
@@ -80,6 +81,43 @@ class Catalog {
     return find(laws(), name, where, "a law", "laws");
   }
 
+  // The records of a file, an added file's after those compiled in; read_table is one of read_records.hpp or read_laws.hpp.
+  template <class Record>
+  [[nodiscard]] std::vector<Record> read(std::string_view kind,
+                                         std::vector<Record> (*read_table)(const CsvTable&)) const {
+    std::vector<Record> out;
+    for_each_text(kind, [&](const CsvTable& table) {
+      for (Record& record : read_table(table)) {
+        const auto same =
+            std::find_if(out.begin(), out.end(), [&record](const Record& r) { return r.name == record.name; });
+        if (same != out.end()) {
+          *same = std::move(record);
+        } else {
+          out.push_back(std::move(record));
+        }
+      }
+    });
+    return out;
+  }
+
+  // The record of a name or an alias, or Error(usage) with the nearest names.
+  template <class Record>
+  [[nodiscard]] static Record find(std::vector<Record> records, std::string_view wanted, std::string_view where,
+                                   const char* what, const char* list) {
+    const std::string name = lower_case(wanted);
+    for (Record& record : records) {
+      if (record.name == name) return std::move(record);
+    }
+    // Later additions come last and win over an older entry's alias.
+    const auto found = std::find_if(records.rbegin(), records.rend(), [&name](const Record& r) {
+      return std::find(r.aliases.begin(), r.aliases.end(), name) != r.aliases.end();
+    });
+    if (found != records.rend()) return std::move(*found);
+    std::vector<Names> names;
+    for (const Record& record : records) names.push_back({record.name, record.aliases});
+    throw unknown_name(wanted, where, what, list, names);
+  }
+
   // The price of an accelerator that has a typical value: a quotation before an estimate, then the latest.
   [[nodiscard]] std::optional<Price> latest_price(std::string_view accelerator) const {
     std::optional<Price> best;
@@ -105,41 +143,6 @@ class Catalog {
     for (const Text& text : added_) {
       if (text.kind == kind) use(parse_csv(text.text, text.place));
     }
-  }
-
-  template <class Record>
-  [[nodiscard]] std::vector<Record> read(std::string_view kind,
-                                         std::vector<Record> (*read_table)(const CsvTable&)) const {
-    std::vector<Record> out;
-    for_each_text(kind, [&](const CsvTable& table) {
-      for (Record& record : read_table(table)) {
-        const auto same =
-            std::find_if(out.begin(), out.end(), [&record](const Record& r) { return r.name == record.name; });
-        if (same != out.end()) {
-          *same = std::move(record);
-        } else {
-          out.push_back(std::move(record));
-        }
-      }
-    });
-    return out;
-  }
-
-  template <class Record>
-  [[nodiscard]] static Record find(std::vector<Record> records, std::string_view wanted, std::string_view where,
-                                   const char* what, const char* list) {
-    const std::string name = lower_case(wanted);
-    for (Record& record : records) {
-      if (record.name == name) return std::move(record);
-    }
-    // Later additions come last and win over an older entry's alias.
-    const auto found = std::find_if(records.rbegin(), records.rend(), [&name](const Record& r) {
-      return std::find(r.aliases.begin(), r.aliases.end(), name) != r.aliases.end();
-    });
-    if (found != records.rend()) return std::move(*found);
-    std::vector<Names> names;
-    for (const Record& record : records) names.push_back({record.name, record.aliases});
-    throw unknown_name(wanted, where, what, list, names);
   }
 
   struct Names {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Turning catalog CSV tables into records: one function a file of data/catalog and data/laws.
+// Turning catalog CSV tables into records: one function a file of data/catalog.
 //
 // Columns and units are those of data/README.md. Every function throws Error(data) at file:line:column for an unknown
 // column, a cell that is no number, a value out of range, or a name given twice in one file.
 //
-// Pitfall: a law's coefficients stand either plain (E, A, B) or as natural logarithms (log_E, log_A, log_B), as its
-// source printed them, so that no digit is lost; both or neither is an error.
+// Laws are read by read_laws.hpp.
+// Pitfall: a blank cell is not zero but not known; the column of a count that must be there says required.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -186,61 +185,6 @@ auto read_rows(const CsvTable& table, std::vector<std::string> columns, Read rea
         run.co2e_tonnes = r.number("co2e_tonnes");
         run.provenance = r.provenance();
         return run;
-      });
-}
-
-[[nodiscard]] inline std::vector<Law> read_chinchilla_laws(const CsvTable& table) {
-  return detail::read_rows(
-      table,
-      {"name",
-       "aliases",
-       "title",
-       "E",
-       "A",
-       "B",
-       "log_E",
-       "log_A",
-       "log_B",
-       "alpha",
-       "beta",
-       "parameter_convention",
-       "flop_convention",
-       "loss_unit",
-       "rounding",
-       "parameters_low",
-       "parameters_high",
-       "tokens_low",
-       "tokens_high",
-       "flop_low",
-       "flop_high"},
-      [](const RecordReader& r) {
-        const auto plain_or_log = [&r](const char* plain, const char* log) {
-          const auto value = r.positive(plain);
-          const auto logarithm = r.number(log);
-          if (value.has_value() == logarithm.has_value())
-            throw r.fail(plain, std::string("must be given, or ") + log + ", and not both");
-          return value ? *value : std::exp(*logarithm);
-        };
-        Law law;
-        law.aliases = r.list("aliases");
-        law.title = r.text("title");
-        law.form = {plain_or_log("E", "log_E"), plain_or_log("A", "log_A"), plain_or_log("B", "log_B"),
-                    r.required_positive("alpha"), r.required_positive("beta")};
-        using law::FlopConvention;
-        using law::ParameterConvention;
-        law.parameter_convention = r.one_of<ParameterConvention>(
-            "parameter_convention", {{"total", ParameterConvention::total},
-                                     {"active", ParameterConvention::active},
-                                     {"non_embedding", ParameterConvention::non_embedding}});
-        law.flop_convention = r.one_of<FlopConvention>(
-            "flop_convention",
-            {{"6N", FlopConvention::six_n}, {"6N+causal", FlopConvention::causal}, {"6N+full", FlopConvention::full}});
-        law.loss_unit = r.required_text("loss_unit");
-        law.rounded = r.one_of<bool>("rounding", {{"full", false}, {"rounded", true}});
-        law.range = {r.positive("parameters_low"), r.positive("parameters_high"), r.positive("tokens_low"),
-                     r.positive("tokens_high"),    r.positive("flop_low"),        r.positive("flop_high")};
-        law.provenance = r.provenance();
-        return law;
       });
 }
 

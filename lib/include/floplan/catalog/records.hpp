@@ -129,8 +129,6 @@ struct Run {
   Provenance provenance;
 };
 
-struct Law : law::LawRecord<law::Chinchilla<>> {
-  std::vector<std::string> aliases;
-};
+using Law = law::LawRecord<law::Chinchilla<>>;
 
 }  // namespace floplan::catalog

@@ -13,18 +13,25 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/file.hpp"
+#include "floplan/law/any_form.hpp"
 
 namespace floplan::catalog {
 
+// Of the catalogs, and of the laws: one a form.
 [[nodiscard]] inline std::vector<std::string> file_names() {
-  return {"accelerators.csv", "models.csv",    "prices.csv", "interruption_windows.csv", "interruption_categories.csv",
-          "runs.csv",         "chinchilla.csv"};
+  std::vector<std::string> out = {
+      "accelerators.csv", "models.csv", "prices.csv", "interruption_windows.csv", "interruption_categories.csv",
+      "runs.csv"};
+  for (const std::string_view form : law::form_names()) out.push_back(std::string(form) + ".csv");
+  return out;
 }
 
 inline void add_folder(Catalog& catalog, const std::filesystem::path& folder) {
@@ -56,7 +63,7 @@ inline void add_folder(Catalog& catalog, const std::filesystem::path& folder) {
   static_cast<void>(catalog.interruption_windows());
   static_cast<void>(catalog.interruption_categories(""));
   static_cast<void>(catalog.runs());
-  static_cast<void>(catalog.laws());
+  static_cast<void>(any_laws(catalog));
 }
 
 }  // namespace floplan::catalog

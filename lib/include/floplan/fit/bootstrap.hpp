@@ -155,6 +155,33 @@ struct Units {
   return out;
 }
 
+// Whether a bootstrap's replicates, once they are counted, make intervals; and what is to be said of them.
+template <class Report>
+void conclude(Report& out) {
+  out.available = out.laws.size() >= fewest_replicates && out.laws.size() >= 2 * out.failed;
+  if (out.stopped) {
+    out.warnings.push_back({"interrupted", "the resamples were interrupted: intervals rest on " +
+                                               std::to_string(out.laws.size()) + " of " +
+                                               std::to_string(out.resamples)});
+  }
+  if (!out.available && out.failed == 0) {
+    out.warnings.push_back({"interval_not_available", "an interval needs at least " +
+                                                          std::to_string(fewest_replicates) + " resamples, got " +
+                                                          std::to_string(out.laws.size())});
+  } else if (!out.available) {
+    out.warnings.push_back({"interval_not_available", std::to_string(out.failed) + " of " +
+                                                          std::to_string(out.resamples) + " resamples have no answer"});
+  } else if (20 * out.failed > out.resamples) {
+    out.warnings.push_back({"failed_resamples", std::to_string(out.failed) + " of " + std::to_string(out.resamples) +
+                                                    " resamples have no answer and are left out"});
+  }
+  if (10 * out.at_bound > out.laws.size() && !out.laws.empty()) {
+    out.warnings.push_back({"resamples_at_bound", std::to_string(out.at_bound) + " of " +
+                                                      std::to_string(out.laws.size()) +
+                                                      " resamples end with a coefficient at a bound"});
+  }
+}
+
 // The share of its weight that each prepared row has in a resample whose counts are given by the caller's rows.
 [[nodiscard]] inline std::vector<double> given_counts(const ChinchillaRows& rows,
                                                       std::span<const runs::Observation> observations,
@@ -220,28 +247,7 @@ struct Units {
     out.laws.push_back(replicate.law);
     out.replicates.push_back(b);
   }
-  out.available = out.laws.size() >= fewest_replicates && out.laws.size() >= 2 * out.failed;
-  if (out.stopped) {
-    out.warnings.push_back({"interrupted", "the resamples were interrupted: intervals rest on " +
-                                               std::to_string(out.laws.size()) + " of " +
-                                               std::to_string(out.resamples)});
-  }
-  if (!out.available && out.failed == 0) {
-    out.warnings.push_back({"interval_not_available", "an interval needs at least " +
-                                                          std::to_string(fewest_replicates) + " resamples, got " +
-                                                          std::to_string(out.laws.size())});
-  } else if (!out.available) {
-    out.warnings.push_back({"interval_not_available", std::to_string(out.failed) + " of " +
-                                                          std::to_string(out.resamples) + " resamples have no answer"});
-  } else if (20 * out.failed > out.resamples) {
-    out.warnings.push_back({"failed_resamples", std::to_string(out.failed) + " of " + std::to_string(out.resamples) +
-                                                    " resamples have no answer and are left out"});
-  }
-  if (10 * out.at_bound > out.laws.size() && !out.laws.empty()) {
-    out.warnings.push_back({"resamples_at_bound", std::to_string(out.at_bound) + " of " +
-                                                      std::to_string(out.laws.size()) +
-                                                      " resamples end with a coefficient at a bound"});
-  }
+  detail::conclude(out);
   return out;
 }
 
@@ -279,26 +285,31 @@ namespace detail {
   return out;
 }
 
+// draws: of replicates, those that are not finite left out; fewer than two give nan ends.
+[[nodiscard]] inline Estimate estimate_of_draws(std::vector<double> draws, double value, double level) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  Estimate out{value, nan, {nan, nan, level}};
+  std::erase_if(draws, [](double draw) { return !std::isfinite(draw); });
+  if (draws.size() < 2) return out;
+  out.standard_error = summarise(draws).standard_deviation;
+  out.interval = bias_corrected_interval(std::move(draws), value, level);
+  return out;
+}
+
 // quantity(law) -> double, evaluated on the estimate and on every replicate. nan ends where no interval is available.
-template <class Quantity>
-[[nodiscard]] Estimate estimate(const BootstrapReport& boot, const Quantity& quantity, double level = 0.9) {
+// Of any report with `estimate`, `laws` and `available`: BootstrapReport, FormBootstrap.
+template <class Report, class Quantity>
+[[nodiscard]] Estimate estimate(const Report& boot, const Quantity& quantity, double level = 0.9) {
   if (!(level > 0 && level < 1)) {
     throw Error(Failure::usage, "out_of_range", "estimate",
                 "level must be between 0 and 1, got " + print_number(level, 6));
   }
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  Estimate out{quantity(boot.estimate), nan, {nan, nan, level}};
-  if (!boot.available) return out;
   std::vector<double> draws;
-  draws.reserve(boot.laws.size());
-  for (const law::Chinchilla<double>& law : boot.laws) {
-    const double draw = quantity(law);
-    if (std::isfinite(draw)) draws.push_back(draw);
+  if (boot.available) {
+    draws.reserve(boot.laws.size());
+    for (const auto& law : boot.laws) draws.push_back(quantity(law));
   }
-  if (draws.size() < 2) return out;
-  out.standard_error = summarise(draws).standard_deviation;
-  out.interval = bias_corrected_interval(std::move(draws), out.value, level);
-  return out;
+  return estimate_of_draws(std::move(draws), quantity(boot.estimate), level);
 }
 
 }  // namespace floplan::fit

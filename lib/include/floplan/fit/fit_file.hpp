@@ -5,8 +5,9 @@
 //   const catalog::Law law = fit::find_law("my_fit.json", "--law", catalog);    or a name of the catalog
 //   fit::predict(fit::replicates_of(law), fit::noise_of(law), law.range, Parameters(70e9), Tokens(1.4e12))
 //
-// Read from the file's "result" (report/fit_json.hpp writes it): parameters.{E, A, B, alpha, beta}.value, fit_range,
-// parameter_convention, loss_unit, and, where the fit had them, "replicates" {"columns", "rows"} and "log_residuals".
+// Read from the file's "result" (report/fit_json.hpp and form_json.hpp write it): "law", the form, parameters.{E, A, ...}.value,
+// fit_range, parameter_convention, loss_unit, and, where the fit had them, "replicates" {"columns", "rows"} and
+// "log_residuals"; of a power also "inputs" and "output". find_law takes the Chinchilla form, find_any_law every form.
 // Without those two the law is good for values and says nothing of its uncertainty.
 //
 // Errors: no_answer for a fit that its runs do not identify; data, with the file and the key or the line, for a file that
@@ -25,16 +26,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/file.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/bootstrap.hpp"
 #include "floplan/fit/prediction.hpp"
+#include "floplan/law/any_form.hpp"
 #include "floplan/law/chinchilla.hpp"
+#include "floplan/law/form.hpp"
+#include "floplan/law/input.hpp"
+#include "floplan/law/power.hpp"
+#include "floplan/law/scaling_law.hpp"
 
 namespace floplan::fit {
 
@@ -83,32 +92,106 @@ class FitFileReader {
 
   FitFileReader(const Json& result, const std::string& place) : result_(result), place_(place) {}
 
+  [[nodiscard]] std::string form() const { return text(at(result_, "law"), "law"); }
+
   [[nodiscard]] catalog::Law read() const {
-    catalog::Law out;
+    if (form() != "chinchilla") throw fail("law", "must be the form chinchilla, got \"" + form() + "\"");
+    return read_as(law::Chinchilla<>());
+  }
+
+  // A law of the form named in the file.
+  [[nodiscard]] law::AnyLaw read_any() const {
+    const std::string name = form();
+    if (name == law::Power<>::name) return catalog::widened(read_as(read_power()));
+    std::optional<law::AnyLaw> out;
+    const auto attempt = [&]<class F>(std::type_identity<F>) {
+      if constexpr (law::Form<F>) {
+        if (F::name == name) out = catalog::widened(read_as(F()));
+      }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (attempt(std::type_identity<std::variant_alternative_t<I, law::AnyForm>>()), ...);
+    }
+    (std::make_index_sequence<std::variant_size_v<law::AnyForm>>());
+    if (!out) throw fail("law", "must be a form that floplan knows, got \"" + name + "\"");
+    return *std::move(out);
+  }
+
+ private:
+  // A name and where its value goes, of any form.
+  struct Slot {
+    std::string name;
+    double* value;
+    double low, high;  // where it is believed
+  };
+
+  template <class F>
+  [[nodiscard]] static std::vector<Slot> slots(F& form) {
+    std::vector<Slot> out;
+    if constexpr (std::is_same_v<F, law::Power<>>) {
+      constexpr double all = std::numeric_limits<double>::max();
+      out = {{"offset", &form.offset, -all, all}, {"coefficient", &form.coefficient, 0, all}};
+      for (std::size_t i = 0; i < form.arguments.size(); ++i) {
+        out.push_back({std::string(law::info(form.arguments[i]).key) + "_exponent", &form.exponents[i], -20, 20});
+      }
+    } else {
+      for (const auto& c : F::coefficients()) {
+        // A term of the Chinchilla form may have vanished, and its fit searches exponents from zero.
+        const bool own = std::is_same_v<F, law::Chinchilla<>>;
+        const double all = std::numeric_limits<double>::max();
+        const bool exponent = std::string_view(c.name).size() > 1;
+        out.push_back({c.name, &(form.*c.field), own ? (exponent ? std::numeric_limits<double>::min() : 0) : c.low,
+                       own ? (exponent ? 20 : all) : c.high});
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] law::Power<> read_power() const {
+    law::Power<> out;
+    const auto known = law::find_output(text(at(result_, "output"), "output"));
+    if (!known) throw fail("output", "must be a quantity that laws answer, got " + result_["output"].dump());
+    out.output = *known;
+    const Json& names = at(result_, "inputs");
+    if (!names.is_array() || names.empty()) throw fail("inputs", "must be an array of quantities, got " + names.dump());
+    for (const Json& name : names) {
+      const auto input = law::find_input(text(name, "inputs"));
+      if (!input) throw fail("inputs", "must be quantities that laws ask for, got " + name.dump());
+      out.arguments.push_back(*input);
+    }
+    out.exponents.resize(out.arguments.size());
+    out.scales.assign(out.arguments.size(), 1.0);
+    return out;
+  }
+
+  // shape: a form whose coefficients are to be read.
+  template <class F>
+  [[nodiscard]] law::LawRecord<F> read_as(F shape) const {
+    law::LawRecord<F> out;
+    out.form = std::move(shape);
     out.name = place_;
-    const std::string form = text(at(result_, "law"), "law");
-    if (form != "chinchilla") throw fail("law", "must be the form chinchilla, got \"" + form + "\"");
     out.title = "Fit in " + place_;
     if (const auto found = result_.find("identifiable"); found != result_.end() && *found == false) {
       throw Error(Failure::no_answer, "not_identified", place_,
                   "the runs of this fit do not identify the law, so that it predicts nothing");
     }
     const Json& parameters = at(result_, "parameters");
-    for (const law::NamedCoefficient& c : law::chinchilla_coefficients) {
-      const std::string key = "parameters." + std::string(c.name);
-      out.form.*c.field = coefficient(at(at(parameters, c.name, "parameters."), "value", key + "."), c, key + ".value");
+    for (const Slot& slot : slots(out.form)) {
+      const std::string key = "parameters." + slot.name;
+      *slot.value =
+          coefficient(at(at(parameters, slot.name.c_str(), "parameters."), "value", key + "."), slot, key + ".value");
     }
     if (result_.contains("parameter_convention")) {
       const std::string count = text(result_["parameter_convention"], "parameter_convention");
       using law::ParameterConvention;
       bool known = false;
-      for (const auto convention :
-           {ParameterConvention::total, ParameterConvention::active, ParameterConvention::non_embedding}) {
+      for (const ParameterConvention convention : law::parameter_conventions) {
         if (law::to_text(convention) != count) continue;
         out.parameter_convention = convention;
         known = true;
       }
-      if (!known) throw fail("parameter_convention", "must be total, active or non_embedding, got \"" + count + "\"");
+      if (!known)
+        throw fail("parameter_convention", "must be a count that floplan knows, as total, got \"" + count + "\"");
     }
     if (result_.contains("loss_unit")) out.loss_unit = text(result_["loss_unit"], "loss_unit");
     read_range(out.range);
@@ -121,10 +204,10 @@ class FitFileReader {
     out.provenance.source = "fit in " + place_;
     if (out.replicates.empty()) out.provenance.note = why_no_replicates();
     out.provenance.verified = true;  // the reader's own numbers
+    out.own_fit = true;
     return out;
   }
 
- private:
   [[nodiscard]] Error fail(const std::string& key, const std::string& rule) const {
     return Error(Failure::data, "bad_fit", place_ + ": result." + key, rule);
   }
@@ -142,14 +225,14 @@ class FitFileReader {
     if (!std::isfinite(x)) throw fail(key, "must be finite, got " + print_number(x, 6));
     return x;
   }
-  [[nodiscard]] double coefficient(const Json& value, const law::NamedCoefficient& c, const std::string& key) const {
+  [[nodiscard]] double coefficient(const Json& value, const Slot& slot, const std::string& key) const {
     const double x = number(value, key);
-    const bool exponent = std::string_view(c.name).size() > 1;
-    if (exponent && x > 20) throw fail(key, "must be at most 20, got " + print_number(x, 6));
-    if (exponent ? !(x > 0) : !(x >= 0))
-      throw fail(key,
-                 std::string(exponent ? "must be positive" : "must not be negative") + ", got " + print_number(x, 6));
-    return x;
+    if (x >= slot.low && x <= slot.high) return x;
+    constexpr double least = std::numeric_limits<double>::min();
+    const std::string got = ", got " + print_number(x, 6);
+    if (x > slot.high) throw fail(key, "must be at most " + print_number(slot.high, 6) + got);
+    if (slot.low == 0) throw fail(key, "must not be negative" + got);
+    throw fail(key, (slot.low == least ? "must be positive" : "must be at least " + print_number(slot.low, 6)) + got);
   }
 
   [[nodiscard]] std::string why_no_replicates() const {
@@ -177,32 +260,41 @@ class FitFileReader {
     ends("parameters", range.parameters_low, range.parameters_high);
     ends("tokens", range.tokens_low, range.tokens_high);
     ends("flop", range.flop_low, range.flop_high);
+    for (std::size_t i = 0; i < law::input_table.size(); ++i) {
+      law::InputRange other{static_cast<law::Input>(i), {}, {}};
+      if (other.input == law::Input::parameters || other.input == law::Input::tokens || other.input == law::Input::flop)
+        continue;
+      ends(law::info(other.input).key, other.low, other.high);
+      if (other.low || other.high) range.others.push_back(other);
+    }
   }
 
-  void read_replicates(catalog::Law& out) const {
+  template <class F>
+  void read_replicates(law::LawRecord<F>& out) const {
     const auto found = result_.find("replicates");
     if (found == result_.end() || found->is_null()) return;
-    std::vector<const law::NamedCoefficient*> columns;
+    F law = out.form;
+    const std::vector<Slot> all = slots(law);
+    std::string known;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      known += (k == 0 ? "" : k + 1 == all.size() ? " and " : ", ") + all[k].name;
+    std::vector<const Slot*> columns;
     const Json& names = at(*found, "columns", "replicates.");
     if (!names.is_array()) throw fail("replicates.columns", "must be an array, got " + names.dump());
     for (const Json& name : names) {
-      const auto same = std::find_if(law::chinchilla_coefficients.begin(), law::chinchilla_coefficients.end(),
-                                     [&](const law::NamedCoefficient& c) { return name == c.name; });
-      if (same == law::chinchilla_coefficients.end())
-        throw fail("replicates.columns", "must be E, A, B, alpha and beta, got " + name.dump());
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Slot& slot) { return name == slot.name; });
+      if (same == all.end()) throw fail("replicates.columns", "must be " + known + ", got " + name.dump());
       columns.push_back(&*same);
     }
-    if (columns.size() != law::chinchilla_coefficients.size())
-      throw fail("replicates.columns", "must be E, A, B, alpha and beta, got " + names.dump());
+    if (columns.size() != all.size()) throw fail("replicates.columns", "must be " + known + ", got " + names.dump());
     const Json& rows = at(*found, "rows", "replicates.");
     if (!rows.is_array()) throw fail("replicates.rows", "must be an array of arrays, got " + rows.dump());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::string key = "replicates.rows[" + std::to_string(i) + "]";
-      if (!rows[i].is_array() || rows[i].size() != columns.size())
-        throw fail(key, "must be an array of five numbers, got " + rows[i].dump());
-      law::Chinchilla<double> law;
-      for (std::size_t k = 0; k < columns.size(); ++k)
-        law.*columns[k]->field = coefficient(rows[i][k], *columns[k], key);
+      if (!rows[i].is_array() || rows[i].size() != columns.size()) {
+        throw fail(key, "must be an array of " + std::to_string(columns.size()) + " numbers, got " + rows[i].dump());
+      }
+      for (std::size_t k = 0; k < columns.size(); ++k) *columns[k]->value = coefficient(rows[i][k], *columns[k], key);
       out.replicates.push_back(law);
     }
   }
@@ -211,10 +303,9 @@ class FitFileReader {
   const std::string& place_;
 };
 
-}  // namespace detail
-
-// text: of a file that `floplan fit --json` wrote, or its "result" alone; place: its name, for errors.
-[[nodiscard]] inline catalog::Law read_fit(std::string_view text, const std::string& place) {
+// What `use` makes of the reader of a fit's text.
+template <class Use>
+[[nodiscard]] auto with_fit(std::string_view text, const std::string& place, const Use& use) {
   using Json = nlohmann::ordered_json;
   Json document;
   try {
@@ -232,11 +323,23 @@ class FitFileReader {
     throw Error(Failure::data, "bad_fit", place, "must be a fit, as floplan fit --json writes it");
   if (document.contains("error"))
     throw Error(Failure::data, "bad_fit", place, "must hold a fit, and holds the error that the fit ended with");
-  if (!document.contains("result")) return detail::FitFileReader(document, place).read();
+  if (!document.contains("result")) return use(FitFileReader(document, place));
   const auto command = document.find("command");
   if (command != document.end() && *command != "fit")
     throw Error(Failure::data, "bad_fit", place, "must be the answer of fit, got that of " + command->dump());
-  return detail::FitFileReader(document["result"], place).read();
+  return use(FitFileReader(document["result"], place));
+}
+
+}  // namespace detail
+
+// text: of a file that `floplan fit --json` wrote, or its "result" alone; place: its name, for errors.
+[[nodiscard]] inline catalog::Law read_fit(std::string_view text, const std::string& place) {
+  return detail::with_fit(text, place, [](const detail::FitFileReader& reader) { return reader.read(); });
+}
+
+// The same for a fit of any form.
+[[nodiscard]] inline law::AnyLaw read_any_fit(std::string_view text, const std::string& place) {
+  return detail::with_fit(text, place, [](const detail::FitFileReader& reader) { return reader.read_any(); });
 }
 
 // name: an entry of the catalog, or a file of a fit (*.json), relative to `folder`. where: what asked for it, for errors.
@@ -245,6 +348,15 @@ class FitFileReader {
   if (!names_fit_file(name)) return catalog.law(name, where);
   const std::filesystem::path path = folder / std::filesystem::path(name);
   return read_fit(read_text_file(path), path.string());
+}
+
+// The same among laws of every form.
+[[nodiscard]] inline law::AnyLaw find_any_law(std::string_view name, std::string_view where,
+                                              const catalog::Catalog& catalog,
+                                              const std::filesystem::path& folder = {}) {
+  if (!names_fit_file(name)) return catalog::any_law(catalog, name, where);
+  const std::filesystem::path path = folder / std::filesystem::path(name);
+  return read_any_fit(read_text_file(path), path.string());
 }
 
 }  // namespace floplan::fit

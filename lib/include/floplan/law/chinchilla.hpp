@@ -14,9 +14,13 @@
 
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/law/form.hpp"
 #include "floplan/law/scaling_law.hpp"
 
 namespace floplan::law {
@@ -29,30 +33,43 @@ struct Chinchilla {
   Scalar parameter_exponent{};     // alpha
   Scalar token_exponent{};         // beta
 
+  static constexpr std::string_view name = "chinchilla";
+  static constexpr std::string_view formula = "E + A/N^alpha + B/D^beta";
+  static constexpr std::array inputs = {Input::parameters, Input::tokens};
+  static constexpr Output output = Output::loss;
+  // The coefficients by the names that papers and files give them.
+  [[nodiscard]] static constexpr auto coefficients() {
+    return std::array{Coefficient<Chinchilla>{"E", &Chinchilla::irreducible_loss, 0, 100},
+                      Coefficient<Chinchilla>{"A", &Chinchilla::parameter_coefficient, 1e-3, 1e15},
+                      Coefficient<Chinchilla>{"B", &Chinchilla::token_coefficient, 1e-3, 1e15},
+                      Coefficient<Chinchilla>{"alpha", &Chinchilla::parameter_exponent, 1e-3, 20},
+                      Coefficient<Chinchilla>{"beta", &Chinchilla::token_exponent, 1e-3, 20}};
+  }
+
   // n and d must be positive; no check here, so that kernels and Jets stay cheap.
-  [[nodiscard]] LossTerms<Scalar> terms(const Scalar& n, const Scalar& d) const {
+  template <class N, class D>
+  [[nodiscard]] auto terms(const N& n, const D& d) const {
     using std::exp;
     using std::log;
-    return {irreducible_loss, parameter_coefficient * exp(-parameter_exponent * log(n)),
-            token_coefficient * exp(-token_exponent * log(d))};
+    using Value = std::decay_t<decltype(parameter_exponent * log(n) * log(d))>;
+    return LossTerms<Value>{Value(irreducible_loss), parameter_coefficient * exp(-parameter_exponent * log(n)),
+                            token_coefficient * exp(-token_exponent * log(d))};
   }
-  [[nodiscard]] Scalar loss(const Scalar& n, const Scalar& d) const { return terms(n, d).total(); }
+  template <class N, class D>
+  [[nodiscard]] auto operator()(const N& n, const D& d) const {
+    return terms(n, d).total();
+  }
+  template <class N, class D>
+  [[nodiscard]] auto loss(const N& n, const D& d) const {
+    return terms(n, d).total();
+  }
+  [[nodiscard]] Chinchilla section() const { return *this; }
 };
 
-static_assert(ScalingLaw<Chinchilla<double>>);
+static_assert(Form<Chinchilla<>> && ScalingLaw<Chinchilla<>>);
 
-// The coefficients by the names that papers and files give them.
-struct NamedCoefficient {
-  const char* name;
-  double Chinchilla<double>::*field;
-};
-inline constexpr std::array<NamedCoefficient, 5> chinchilla_coefficients = {{
-    {"E", &Chinchilla<double>::irreducible_loss},
-    {"A", &Chinchilla<double>::parameter_coefficient},
-    {"B", &Chinchilla<double>::token_coefficient},
-    {"alpha", &Chinchilla<double>::parameter_exponent},
-    {"beta", &Chinchilla<double>::token_exponent},
-}};
+using NamedCoefficient = Coefficient<Chinchilla<>>;
+inline constexpr auto chinchilla_coefficients = Chinchilla<>::coefficients();
 
 // The checked edge of any law: finite positive N and D, or Error(usage) naming the value.
 template <ScalingLaw Law>

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "floplan/core/provenance.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/law/input.hpp"
 
 namespace floplan::law {
 
@@ -41,13 +43,22 @@ concept ScalingLaw = requires(const L law, double n, double d) {
   { law.terms(n, d) } -> std::convertible_to<LossTerms<double>>;
 };
 
-enum class ParameterConvention { total, active, non_embedding };
+// without_input_embedding: the output head counts and the input embedding does not (OLMo, and Porian's "with head").
+enum class ParameterConvention { total, active, non_embedding, without_input_embedding };
+inline constexpr std::array parameter_conventions = {ParameterConvention::total, ParameterConvention::active,
+                                                     ParameterConvention::non_embedding,
+                                                     ParameterConvention::without_input_embedding};
+// Such a count follows from a total one only where the shape is known.
+[[nodiscard]] constexpr bool leaves_out_embeddings(ParameterConvention c) {
+  return c == ParameterConvention::non_embedding || c == ParameterConvention::without_input_embedding;
+}
 enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention; 6N + full attention
 
 [[nodiscard]] inline std::string to_text(ParameterConvention c) {
   switch (c) {
     case ParameterConvention::active: return "active";
     case ParameterConvention::non_embedding: return "non_embedding";
+    case ParameterConvention::without_input_embedding: return "without_input_embedding";
     case ParameterConvention::total: break;
   }
   return "total";
@@ -61,11 +72,17 @@ enum class FlopConvention { six_n, causal, full };  // 6N; 6N + causal attention
   return "6N";
 }
 
+struct InputRange {
+  Input input;
+  std::optional<double> low, high;
+};
+
 // The observations a law was fitted on; an end that is not known is absent.
 struct FitRange {
   std::optional<double> parameters_low, parameters_high;
   std::optional<double> tokens_low, tokens_high;
   std::optional<double> flop_low, flop_high;
+  std::vector<InputRange> others{};  // of the inputs that are none of these
 };
 
 // How far outside [low, high], in powers of ten; 0 inside, at an unknown end, or within rounding (1e-12) of an end.
@@ -100,19 +117,22 @@ struct FitRange {
 
 template <class Form>
 struct LawRecord {
-  std::string name;   // author-year[-variant], as the command line takes it, or the file of a fit
+  std::string name;  // author-year[-variant], as the command line takes it, or the file of a fit
+  std::vector<std::string> aliases;
   std::string title;  // for people
   Form form;
   ParameterConvention parameter_convention = ParameterConvention::total;
   FlopConvention flop_convention = FlopConvention::six_n;
   std::string loss_unit = "nats/token";
   bool rounded = false;  // the published digits move the answer; the record's note says by how much
+  std::string trust;     // when to believe it, in a sentence
   FitRange range;
   // Other laws that the same runs might have given, each as likely (a bootstrap's refits); empty where none were published.
   std::vector<Form> replicates;
   // ln(L_observed / L) of runs about the law, ascending, scaled to one run's noise; empty where it is not known.
   std::vector<double> residuals;
   Provenance provenance;
+  bool own_fit = false;  // of a user's runs, from the file of a fit; else published
 };
 
 }  // namespace floplan::law

@@ -78,14 +78,21 @@ inline void require_interior(const law::Chinchilla<double>& law) {
           Tokens(std::pow(law.token_coefficient * (1 + 1 / ratio) / gap, 1 / law.token_exponent))};
 }
 
+// The loss of the compute-optimal model of n parameters.
+[[nodiscard]] inline double loss_at_optimum(const law::Chinchilla<double>& law, Parameters n) {
+  detail::require_positive(n.value, "parameters", print(n));
+  detail::require_interior(law);
+  return law.irreducible_loss + law.terms(n.value, 1.0).parameters * (1 + law.parameter_exponent / law.token_exponent);
+}
+
 // Tokens after which n parameters reach the loss.
 [[nodiscard]] inline Tokens tokens_for_loss(const law::Chinchilla<double>& law, Parameters n, double loss) {
   detail::require_positive(n.value, "parameters", print(n));
-  const double gap = detail::reducible(law, loss) - law.terms(n.value, 1).parameters;
+  const double gap = detail::reducible(law, loss) - law.terms(n.value, 1.0).parameters;
   if (!(gap > 0)) {
     throw Error(Failure::infeasible, "too_few_parameters", "optimum",
                 print(n, 4) + " parameters stay above a loss of " +
-                    print_number(law.irreducible_loss + law.terms(n.value, 1).parameters, 6) +
+                    print_number(law.irreducible_loss + law.terms(n.value, 1.0).parameters, 6) +
                     " on any number of tokens, got " + print_number(loss, 6));
   }
   return Tokens(std::pow(law.token_coefficient / gap, 1 / law.token_exponent));
@@ -94,11 +101,11 @@ inline void require_interior(const law::Chinchilla<double>& law) {
 // Parameters that reach the loss on d tokens.
 [[nodiscard]] inline Parameters parameters_for_loss(const law::Chinchilla<double>& law, Tokens d, double loss) {
   detail::require_positive(d.value, "tokens", print(d));
-  const double gap = detail::reducible(law, loss) - law.terms(1, d.value).tokens;
+  const double gap = detail::reducible(law, loss) - law.terms(1.0, d.value).tokens;
   if (!(gap > 0)) {
     throw Error(Failure::infeasible, "too_few_tokens", "optimum",
                 print(d, 4) + " tokens stay above a loss of " +
-                    print_number(law.irreducible_loss + law.terms(1, d.value).tokens, 6) +
+                    print_number(law.irreducible_loss + law.terms(1.0, d.value).tokens, 6) +
                     " with any number of parameters, got " + print_number(loss, 6));
   }
   return Parameters(std::pow(law.parameter_coefficient / gap, 1 / law.parameter_exponent));

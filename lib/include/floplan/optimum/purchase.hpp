@@ -1,166 +1,213 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What to buy: one question in, N and D out, with what it costs, what it saves and how sure it is.
+// What to buy: one question in, N and D out, with what it costs, what it saves and how sure it is, by any law.
 //
 //   Question q;  q.budget = Flop(5.76e23);  q.demand.output = Tokens(2e12);
-//   const Purchase p = optimum::buy(catalog.law("besiroglu-2024"), q);
+//   const Purchase p = optimum::buy(catalog, fit::find_any_law("besiroglu-2024", "--law", catalog), q);
 //
-//   budget            the lowest loss for C = 6 N D; with a demand, that loss for the least training and serving
-//   loss              the least training (and serving) that reaches it
-//   parameters or tokens given, or at most so many parameters: the other follows from the budget or the loss
+// A law of the loss answers from its surface: by its closed form where it has one, else numerically. A law of N*(C) or
+// D*(C) splits a budget and knows no loss. A law that comes with replicates (a fit's file) gives the interval of N, D and
+// the loss: the same question put to each. Its companions say what the loss means on their tasks.
 //
-// A law that comes with replicates (a fit's file) gives the interval of N, D and the loss: the same question put to each.
-//
-// Errors: usage for a question that has neither budget nor loss, or both, or fixes N and D; those of compute_optimal.hpp
-// and lifetime.hpp.
-// Pitfall: with a budget and a demand the training alone may take more or less than the budget: what is held is the loss.
+// Errors: those of question.hpp, surface.hpp, choose.hpp; infeasible for a model that the machine cannot hold; no_answer
+// for a law that cannot say, with why.
+// Pitfall: laws of one form compare; laws of other conventions (parameters counted, loss unit) only in what they advise.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/core/distribution.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
-#include "floplan/core/quantity_text.hpp"
-#include "floplan/fit/fit_file.hpp"
-#include "floplan/law/scaling_law.hpp"
-#include "floplan/optimum/compute_optimal.hpp"
-#include "floplan/optimum/lifetime.hpp"
+#include "floplan/fit/bootstrap.hpp"
+#include "floplan/law/any_form.hpp"
+#include "floplan/optimum/allocation_law.hpp"
+#include "floplan/optimum/choose.hpp"
+#include "floplan/optimum/purchase_cautions.hpp"
+#include "floplan/optimum/question.hpp"
+#include "floplan/optimum/repetition.hpp"
+#include "floplan/optimum/surface.hpp"
 
 namespace floplan::optimum {
 
-struct Question {
-  std::optional<Flop> budget;  // or else
-  std::optional<double> loss;
-  Demand demand;
-  std::optional<Parameters> parameters;       // as many as these
-  std::optional<Parameters> most_parameters;  // or no more than these
-  std::optional<Tokens> tokens;               // on as many as these
-  std::optional<Tokens> unique_tokens;        // that there are; more than these are repeated
-};
-
-struct Purchase {
-  Split split;
-  double loss = 0;
-  Flop serving_flop;
-  double total_cost = 0;          // in the unit of the demand's prices; FLOP without
-  Split training_only;            // the compute-optimal split for the same budget or loss, as if nothing were served
-  double training_only_cost = 0;  // of it, its serving included
-  double overhead = 0;  // training FLOP beyond those of the compute-optimal split for the same loss, as a share of them
-  double epochs = 1;
-  double extrapolation_decades = 0;
-  std::optional<Estimate> parameters, tokens, loss_estimate;  // where the law has replicates
-  std::size_t without_answer = 0;                             // replicates that cannot reach the loss
-  std::vector<Warning> warnings;
-
-  [[nodiscard]] Flop training_flop() const { return split.training_flop(); }
-  [[nodiscard]] Flop total_flop() const { return training_flop() + serving_flop; }
-  // Of the total cost, by not taking the compute-optimal split.
-  [[nodiscard]] double saving_fraction() const { return 1 - total_cost / training_only_cost; }
-};
-
 namespace detail {
 
-inline void check(const Question& q) {
-  if (q.budget.has_value() == q.loss.has_value())
-    throw Error(Failure::usage, "bad_question", "optimum", "needs either a budget or a loss, and not both");
-  if (int(q.parameters.has_value()) + int(q.most_parameters.has_value()) + int(q.tokens.has_value()) > 1)
-    throw Error(Failure::usage, "bad_question", "optimum",
-                "takes one of: parameters, the most parameters, tokens; the other count follows");
-  if (q.unique_tokens) require_positive(q.unique_tokens->value, "unique tokens", print(*q.unique_tokens));
+[[nodiscard]] inline std::optional<Parameters> most_parameters(const Question& q) {
+  if (!q.machine) return q.most_parameters;
+  const Parameters fits = q.machine->most_parameters();
+  return q.most_parameters ? std::min(fits, *q.most_parameters) : fits;
 }
 
-[[nodiscard]] inline Split answer(const law::Chinchilla<double>& law, const Question& q) {
-  const Split best = q.budget ? for_budget(law, *q.budget) : for_loss(law, *q.loss);
-  const bool fixed = q.parameters || q.tokens;
+[[nodiscard]] inline Split answer(const Surface& s, const Question& q) {
+  const std::optional<Parameters> most = most_parameters(q);
+  if (q.budget && (q.parameters || q.tokens)) {
+    const double product = q.budget->value / (6 * s.active_share);
+    if (q.tokens) return {Parameters(product / q.tokens->value), *q.tokens};
+    return {*q.parameters, Tokens(product / q.parameters->value)};
+  }
   const bool serves = q.demand.equivalent_tokens() > 0;
-  if (q.budget && fixed) {
-    if (q.tokens) return {Parameters(q.budget->value / (6 * q.tokens->value)), *q.tokens};
-    return {*q.parameters, Tokens(q.budget->value / (6 * q.parameters->value))};
-  }
-  const double loss = q.loss ? *q.loss : law.loss(best.parameters.value, best.tokens.value);
-  if (q.parameters) return {*q.parameters, tokens_for_loss(law, *q.parameters, loss)};
-  if (q.tokens) return {parameters_for_loss(law, *q.tokens, loss), *q.tokens};
-  const Split out = serves ? for_lifetime(law, loss, q.demand) : best;
-  if (!q.most_parameters || out.parameters <= *q.most_parameters) return out;
-  if (q.budget && !serves) return {*q.most_parameters, Tokens(q.budget->value / (6 * q.most_parameters->value))};
-  return {*q.most_parameters, tokens_for_loss(law, *q.most_parameters, loss)};
+  if (q.budget && !serves) return for_budget(s, *q.budget, most);
+  const double loss = q.loss ? *q.loss : loss_of(s, for_budget(s, *q.budget));
+  if (q.parameters) return {*q.parameters, tokens_for_loss(s, *q.parameters, loss)};
+  if (q.tokens) return {parameters_for_loss(s, *q.tokens, loss), *q.tokens};
+  return for_loss(s, loss, q.demand, most);
 }
 
-inline void add_intervals(Purchase& out, const catalog::Law& record, const Question& q, double level) {
-  if (record.replicates.empty()) return;
-  const auto has_no_answer = [&q](const law::Chinchilla<double>& law) {
+// The setting with the unique tokens, which are a field of the question.
+[[nodiscard]] inline Setting setting_of(const Question& q) {
+  Setting out = q.setting;
+  if (q.unique_tokens) out.set(law::Input::unique_tokens, q.unique_tokens->value);
+  return out;
+}
+
+inline void add_intervals(Purchase& out, const law::AnyLaw& law, const Question& q, double level) {
+  if (law.replicates.empty()) return;
+  const Setting setting = setting_of(q);
+  std::vector<double> n, d, loss;
+  for (const law::AnyForm& form : law.replicates) {
     try {
-      (void)answer(law, q);
+      const Surface s = surface(law, form, setting);
+      const Split split = answer(s, q);
+      n.push_back(split.parameters.value);
+      d.push_back(split.tokens.value);
+      loss.push_back(loss_of(s, split));
     } catch (const Error&) {
-      return true;
+      ++out.without_answer;
     }
-    return false;
-  };
-  fit::BootstrapReport boot = fit::replicates_of(record);
-  out.without_answer = std::erase_if(boot.laws, has_no_answer);
-  const auto of = [&](const auto& quantity) {
-    return fit::estimate(
-        boot, [&](const auto& law) { return quantity(law, answer(law, q)); }, level);
-  };
-  using Law = law::Chinchilla<double>;
-  out.parameters = of([](const Law&, const Split& s) { return s.parameters.value; });
-  out.tokens = of([](const Law&, const Split& s) { return s.tokens.value; });
-  out.loss_estimate = of([](const Law& law, const Split& s) { return law.loss(s.parameters.value, s.tokens.value); });
+  }
+  if (law.replicates.size() < fit::fewest_replicates) n = d = loss = {};
+  out.parameters = fit::estimate_of_draws(std::move(n), out.split.parameters.value, level);
+  out.tokens = fit::estimate_of_draws(std::move(d), out.split.tokens.value, level);
+  out.loss_estimate = fit::estimate_of_draws(std::move(loss), *out.loss, level);
 }
 
-inline void add_warnings(Purchase& out, const catalog::Law& record, const Question& q) {
-  const auto warn = [&out](const char* code, const std::string& text) { out.warnings.push_back({code, text}); };
-  if (out.extrapolation_decades > 0.01) {
-    warn("extrapolation", print_number(out.extrapolation_decades, 2) + " powers of ten beyond what " + record.name +
-                              " was fitted on" + law::range_text(record.range));
+// R_D* of a law of repeated data, Muennighoff's for any other.
+[[nodiscard]] inline double token_decay(const law::AnyForm& form) {
+  return std::visit(
+      [](const auto& f) {
+        if constexpr (requires { f.token_decay; }) {
+          return f.token_decay;
+        } else {
+          return token_decay_of_muennighoff;
+        }
+      },
+      form);
+}
+
+inline void add_repetition(Purchase& out, const law::AnyLaw& law, const Question& q, const Surface* s) {
+  if (!q.unique_tokens) return;
+  const Repetition r = repetition(out.split.tokens, *q.unique_tokens, token_decay(law.form));
+  out.epochs = r.epochs;
+  out.effective_tokens = r.effective;
+  if (s != nullptr && r.epochs > 1 && !has(law::inputs(law.form), law::Input::unique_tokens))
+    out.repeated_loss = loss_of(*s, {out.split.parameters, r.effective});
+}
+
+inline void add_costs(Purchase& out, const Question& q) {
+  const double share = out.active_share;
+  const auto cost = [&](const Split& s) { return share * (q.demand.training_cost(s) + q.demand.serving_cost(s)); };
+  out.serving_flop = q.demand.serving_flop(out.split) * share;
+  out.total_cost = cost(out.split);
+  out.training_only_cost = cost(out.training_only);
+}
+
+[[nodiscard]] inline Purchase buy_by_allocation(const law::AnyLaw& law, const law::AnyForm& form, const Question& q) {
+  const auto refuse = [&law](const std::string& what) {
+    return Error(Failure::no_answer, "no_loss", "optimum",
+                 law.name + " splits a budget and knows no loss, so it cannot say " + what);
+  };
+  if (q.loss) throw refuse("what reaches one: ask for a budget");
+  if (q.demand.equivalent_tokens() > 0) throw refuse("which smaller model would serve as well");
+  Purchase out;
+  out.method = Method::allocation_law;
+  out.training_only = allocate(form, *q.budget);
+  out.split = out.training_only;
+  const std::optional<Parameters> most = most_parameters(q);
+  if (q.parameters || (most && *most < out.split.parameters)) {
+    const Parameters n = q.parameters ? *q.parameters : *most;
+    out.split = {n, Tokens(q.budget->value / (6 * n.value))};
+  } else if (q.tokens) {
+    out.split = {Parameters(q.budget->value / (6 * q.tokens->value)), *q.tokens};
   }
-  if (record.rounded) warn("rounded_law", record.name + " has rounded coefficients: " + record.provenance.note);
-  if (out.without_answer > 0) {
-    warn("unreachable_in_resamples", std::to_string(out.without_answer) + " of " +
-                                         std::to_string(record.replicates.size()) +
-                                         " resampled laws never reach this loss; the intervals leave them out");
+  return out;
+}
+
+[[nodiscard]] inline Purchase buy_by_surface(const law::AnyLaw& law, const Question& q, double level) {
+  const Surface s = surface(law, setting_of(q));
+  Purchase out;
+  out.method = s.section ? Method::closed_form : Method::numeric;
+  out.active_share = s.active_share;
+  out.split = answer(s, q);
+  out.loss = loss_of(s, out.split);
+  out.training_only = q.budget ? for_budget(s, *q.budget) : for_loss(s, *q.loss);
+  try {
+    out.overhead = out.split.training_flop() / for_loss(s, *out.loss).training_flop() - 1;
+  } catch (const Error&) {  // a split far off: no N and D that the search visits are best for so high a loss
   }
-  // The largest public training run is near 5e26 FLOP (Epoch AI's database, 2025).
-  if (out.training_flop().value > 1e28) {
-    warn("absurd_budget", print(out.training_flop(), 3) + " of training, " +
-                              print_number(out.training_flop().value / 5e26, 2) +
-                              " times the largest run known to the public: the loss is too near the irreducible " +
-                              print_number(record.form.irreducible_loss, 5));
-  }
-  if (q.unique_tokens && out.epochs > 1) {
-    warn("repeated_tokens", print_number(out.epochs, 3) + " epochs over " + print(*q.unique_tokens, 4) +
-                                " tokens, and the law knows only fresh ones: up to four epochs are nearly as good, "
-                                "beyond some forty nothing is gained (Muennighoff 2023)");
-  }
+  add_repetition(out, law, q, &s);
+  add_intervals(out, law, q, level);
+  return out;
 }
 
 }  // namespace detail
 
-[[nodiscard]] inline Purchase buy(const catalog::Law& record, const Question& q, double level = 0.9) {
-  detail::check(q);
-  detail::check(q.demand);
-  const law::Chinchilla<double>& law = record.form;
-  Purchase out;
-  out.split = detail::answer(law, q);
-  const Split& s = out.split;
-  out.loss = law.loss(s.parameters.value, s.tokens.value);
-  out.training_only = q.budget ? for_budget(law, *q.budget) : for_loss(law, *q.loss);
-  out.serving_flop = q.demand.serving_flop(s);
-  out.total_cost = q.demand.training_cost(s) + q.demand.serving_cost(s);
-  out.training_only_cost = q.demand.training_cost(out.training_only) + q.demand.serving_cost(out.training_only);
-  out.overhead = s.training_flop().value / for_loss(law, out.loss).training_flop().value - 1;
-  if (q.unique_tokens) out.epochs = std::max(1.0, s.tokens / *q.unique_tokens);
-  out.extrapolation_decades = law::extrapolation_decades(record.range, s.parameters, s.tokens);
-  detail::add_intervals(out, record, q, level);
-  detail::add_warnings(out, record, q);
+// allocation: splits the budget in the law's stead, where it cannot (allocation_of).
+[[nodiscard]] inline Purchase buy(const law::AnyLaw& law, const Question& q, double level = 0.9,
+                                  const law::AnyLaw* allocation = nullptr) {
+  check(q);
+  const law::AnyForm& form = allocation != nullptr ? allocation->form : law.form;
+  Purchase out = is_allocation(form) ? detail::buy_by_allocation(law, form, q) : detail::buy_by_surface(law, q, level);
+  if (allocation != nullptr) out.allocation_law = allocation->name;
+  if (!out.loss) detail::add_repetition(out, law, q, nullptr);
+  detail::add_costs(out, q);
+  out.most_parameters = detail::most_parameters(q);
+  if (out.most_parameters && out.split.parameters == *out.most_parameters) {
+    out.binds = q.most_parameters && *q.most_parameters == *out.most_parameters ? Limit::most_parameters
+                                                                                : Limit::serving_memory;
+  } else if (q.machine) {
+    require_fit(*q.machine, out.split.parameters);
+  }
+  const law::AnyLaw& asked = allocation != nullptr ? *allocation : law;
+  if (is_allocation(form)) {
+    const std::array inputs = {law::Input::parameters, law::Input::tokens};
+    const std::array values = {out.split.parameters.value, out.split.tokens.value};
+    out.outside = law::outside(asked.range, inputs, values);
+  } else {
+    const std::vector<double> values = input_values(law, detail::setting_of(q), out.split);
+    if (const std::string why = law::refusal(law.form, values); !why.empty())
+      throw Error(Failure::usage, "outside_law", "optimum", law.name + ": " + why);
+    out.outside = law::outside(law.range, law::inputs(law.form), values);
+  }
+  for (const law::Outside& o : out.outside) out.extrapolation_decades = std::max(out.extrapolation_decades, o.decades);
+  detail::add_warnings(out, law, q);
   return out;
+}
+
+// With the catalog's companions: the law that splits a budget for one that cannot, and the tasks that follow from the loss.
+[[nodiscard]] inline Purchase buy(const catalog::Catalog& catalog, const law::AnyLaw& law, const Question& q,
+                                  double level = 0.9) {
+  const std::optional<law::AnyLaw> allocation = allocation_of(catalog, law);
+  Purchase out = buy(law, q, level, allocation ? &*allocation : nullptr);
+  if (!out.loss) return out;
+  out.tasks = forecast_tasks(catalog, law, *out.loss);
+  for (const TaskForecast& task : out.tasks) {
+    for (Warning& w : cautions(task, *out.loss)) out.warnings.push_back(std::move(w));
+  }
+  return out;
+}
+
+[[nodiscard]] inline Purchase buy(const catalog::Law& law, const Question& q, double level = 0.9) {
+  return buy(catalog::widened(law), q, level);
 }
 
 }  // namespace floplan::optimum

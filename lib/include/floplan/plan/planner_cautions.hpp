@@ -13,12 +13,17 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/law/cautions.hpp"
+#include "floplan/law/outside.hpp"
 #include "floplan/plan/plan.hpp"
+#include "floplan/plan/tokens_to_loss.hpp"
 #include "floplan/reliability/completion.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 
@@ -93,10 +98,11 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
 [[nodiscard]] inline std::vector<Warning> cautions(const Plan& plan) {
   const Request& r = plan.request;
   std::vector<Warning> out = r.assumptions;
-  if (plan.extrapolation_decades > 0.01) {
-    out.push_back({"extrapolation",
-                   "the loss extrapolates " + r.law->name + " by " + print_number(plan.extrapolation_decades, 2) +
-                       " powers of ten outside what it was fitted on" + law::range_text(r.law->range)});
+  if (r.law) {
+    using law::Input;
+    const std::array inputs = {Input::parameters, Input::tokens};
+    const std::array values = {counted_parameters(r, plan.parameters).value, plan.tokens.value};
+    for (Warning& w : law::cautions(*r.law, law::outside(r.law->range, inputs, values))) out.push_back(std::move(w));
   }
   if (r.target_loss && !plan.tokens_to_loss) {
     out.push_back({"tokens_without_interval", r.law->name + " has no known uncertainty, so the " +
@@ -109,20 +115,16 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
          std::to_string(plan.never_reach_loss) + " of " + std::to_string(r.law->replicates.size()) +
              " resampled laws never reach this loss with these parameters; the distributions leave them out"});
   }
-  if (r.law && r.law->rounded)
-    out.push_back({"rounded_law", r.law->name + " has rounded coefficients: " + r.law->provenance.note});
   if (!r.shape) {
     out.push_back(
         {"attention_not_counted",
          "only a parameter count is known, so FLOP are 6N and attention is left out; name a model to count it"});
   }
-  const auto unverified = [&out](const char* code, const std::string& name, const Provenance& from) {
-    if (!from.verified)
-      out.push_back({code, name + "'s figures rest on " + (from.source.empty() ? "no named source" : from.source) +
-                               " and are not verified"});
-  };
-  if (r.law) unverified("unverified_law", r.law->name, r.law->provenance);
-  unverified("unverified_accelerator", r.accelerator.name, r.accelerator.provenance);
+  if (const Provenance& from = r.accelerator.provenance; !from.verified) {
+    out.push_back({"unverified_accelerator", r.accelerator.name + "'s figures rest on " +
+                                                 (from.source.empty() ? "no named source" : from.source) +
+                                                 " and are not verified"});
+  }
   const auto dense = r.accelerator.dense_peak(r.precision);
   if (r.peak && dense && std::abs(*r.peak / *dense - 2) < 0.02) {
     out.push_back({"sparse_peak", print(*r.peak, 4) + " is " + r.accelerator.name +

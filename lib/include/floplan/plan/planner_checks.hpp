@@ -160,9 +160,9 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
   rules.between(peak, 1, 1e21, "peak", "the peak");
   rules.require(!r.stages.empty(), {""}, "needs at least one stage");
   for (std::size_t i = 0; i < r.stages.size(); ++i) check_stage(r, i, peak, parameters, rules);
-  rules.require(!r.law || r.shape || r.law->parameter_convention != law::ParameterConvention::non_embedding,
-                {"law", "parameters"},
-                "the law counts non-embedding parameters: needs a model, not a bare number of parameters",
+  rules.require(!r.law || r.shape || !law::leaves_out_embeddings(r.law->parameter_convention), {"law", "parameters"},
+                "the law counts " + (r.law ? law::to_text(r.law->parameter_convention) : "") +
+                    " parameters: needs a model, not a bare number of parameters",
                 "parameter_convention");
   const double spread = r.achieved_spread.value;
   rules.require(spread >= 0 && spread <= 2, {"achieved_spread"},

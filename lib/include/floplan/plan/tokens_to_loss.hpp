@@ -29,8 +29,9 @@ namespace floplan::plan {
 
 // The parameter count that the request's law was fitted with.
 [[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
-  if (r.law->parameter_convention != law::ParameterConvention::non_embedding) return total;
-  return architecture::parameter_count(r.shape.value()).non_embedding;  // check() has seen to it that there is one
+  if (!law::leaves_out_embeddings(r.law->parameter_convention)) return total;
+  return architecture::parameter_count(r.shape.value())
+      .as(r.law->parameter_convention);  // check() has seen to it that there is one
 }
 
 [[nodiscard]] inline Parameters counted_parameters(const Request& r) {
@@ -44,7 +45,7 @@ inline void fit_stages_to_loss(Request& r) {
     return Error(Failure::usage, code, "plan: target_loss", rule);
   };
   if (!r.law) throw refuse("no_law", "a loss to reach needs a law that says how many tokens it takes");
-  if (!r.shape && (!r.parameters || r.law->parameter_convention == law::ParameterConvention::non_embedding))
+  if (!r.shape && (!r.parameters || law::leaves_out_embeddings(r.law->parameter_convention)))
     throw refuse("no_model", "a loss to reach needs a model, or the parameters as the law counts them");
   const Tokens needed = optimum::tokens_for_loss(r.law->form, counted_parameters(r), *r.target_loss);
   if (!std::isfinite(needed.value)) throw refuse("out_of_range", "the loss is too near what the model can reach");
@@ -65,7 +66,7 @@ struct TokensToLoss {
   const Parameters n = counted_parameters(r);
   const Tokens own = optimum::tokens_for_loss(r.law->form, n, *r.target_loss);
   for (const law::Chinchilla<double>& law : r.law->replicates) {
-    const double gap = *r.target_loss - law.irreducible_loss - law.terms(n.value, 1).parameters;
+    const double gap = *r.target_loss - law.irreducible_loss - law.terms(n.value, 1.0).parameters;
     const double factor = gap > 0 ? std::pow(law.token_coefficient / gap, 1 / law.token_exponent) / own.value : -1;
     if (factor > 0 && factor < 1e6) {
       out.factors.push_back(factor);

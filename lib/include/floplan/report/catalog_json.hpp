@@ -8,11 +8,14 @@
 // Pitfall: law entries hold the coefficients as numbers; where the source printed logarithms they are exp() of those.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/records.hpp"
+#include "floplan/law/any_form.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/json.hpp"
 
@@ -146,27 +149,34 @@ namespace detail {
                                  r.provenance);
 }
 
-[[nodiscard]] inline Json to_json(const catalog::Law& l) {
-  return detail::with_provenance(
-      {{"name", l.name},
-       {"aliases", l.aliases},
-       {"title", l.title},
-       {"form", "chinchilla"},
-       {"formula", "E + A/N^alpha + B/D^beta"},
-       {"E", l.form.irreducible_loss},
-       {"A", l.form.parameter_coefficient},
-       {"B", l.form.token_coefficient},
-       {"alpha", l.form.parameter_exponent},
-       {"beta", l.form.token_exponent},
-       {"parameter_convention", law::to_text(l.parameter_convention)},
-       {"flop_convention", law::to_text(l.flop_convention)},
-       {"loss_unit", l.loss_unit},
-       {"rounded", l.rounded},
-       {"fit_range",
-        {{"parameters", {{"low", json(l.range.parameters_low)}, {"high", json(l.range.parameters_high)}}},
-         {"tokens", {{"low", json(l.range.tokens_low)}, {"high", json(l.range.tokens_high)}}},
-         {"flop", {{"low", json(l.range.flop_low)}, {"high", json(l.range.flop_high)}}}}}},
-      l.provenance);
+[[nodiscard]] inline Json to_json(const law::AnyLaw& l) {
+  Json inputs = Json::array();
+  for (const law::Input input : law::inputs(l.form)) inputs.push_back(law::info(input).key);
+  Json entry = {{"name", l.name},
+                {"aliases", l.aliases},
+                {"title", l.title},
+                {"form", law::name_of(l.form)},
+                {"formula", law::formula_of(l.form)},
+                {"inputs", std::move(inputs)},
+                {"output", law::info(law::output(l.form)).key}};
+  Json coefficients = Json::object();
+  for (const auto& [name, value] : law::coefficients_of(l.form)) coefficients[name] = value;
+  entry.update(coefficients);  // as in the first files that held laws, where E, A, ... stand beside the name
+  entry["coefficients"] = std::move(coefficients);
+  entry["parameter_convention"] = law::to_text(l.parameter_convention);
+  entry["flop_convention"] = law::to_text(l.flop_convention);
+  entry["loss_unit"] = l.loss_unit;
+  entry["rounded"] = l.rounded;
+  entry["trust"] = l.trust;
+  const auto ends = [](std::optional<double> low, std::optional<double> high) {
+    return Json{{"low", json(low)}, {"high", json(high)}};
+  };
+  entry["fit_range"] = {{"parameters", ends(l.range.parameters_low, l.range.parameters_high)},
+                        {"tokens", ends(l.range.tokens_low, l.range.tokens_high)},
+                        {"flop", ends(l.range.flop_low, l.range.flop_high)}};
+  for (const law::InputRange& other : l.range.others)
+    entry["fit_range"][law::info(other.input).key] = ends(other.low, other.high);
+  return detail::with_provenance(std::move(entry), l.provenance);
 }
 
 }  // namespace floplan::report

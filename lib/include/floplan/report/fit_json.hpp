@@ -37,9 +37,11 @@ namespace detail {
   const auto ends = [](const std::optional<double>& low, const std::optional<double>& high) {
     return Json{{"low", json(low)}, {"high", json(high)}};
   };
-  return {{"parameters", ends(r.parameters_low, r.parameters_high)},
-          {"tokens", ends(r.tokens_low, r.tokens_high)},
-          {"flop", ends(r.flop_low, r.flop_high)}};
+  Json out = {{"parameters", ends(r.parameters_low, r.parameters_high)},
+              {"tokens", ends(r.tokens_low, r.tokens_high)},
+              {"flop", ends(r.flop_low, r.flop_high)}};
+  for (const law::InputRange& other : r.others) out[law::info(other.input).key] = ends(other.low, other.high);
+  return out;
 }
 
 [[nodiscard]] inline Json law_json(const law::Chinchilla<double>& law) {

@@ -26,11 +26,8 @@ namespace floplan::report {
     skipped_files.push_back({{"file", file.file}, {"reason", file.reason}});
   Json mapping = Json::array();
   for (const runs::Mapping& m : table.mapping) {
-    mapping.push_back({{"role", std::string(runs::name_of(m.role))},
-                       {"column", m.title},
-                       {"unit", m.unit},
-                       {"why", m.why},
-                       {"alternatives", m.alternatives}});
+    mapping.push_back(
+        {{"role", m.name()}, {"column", m.title}, {"unit", m.unit}, {"why", m.why}, {"alternatives", m.alternatives}});
   }
   return {{"files", table.files},
           {"skipped_files", std::move(skipped_files)},

@@ -93,6 +93,25 @@ inline void mark_duplicates(RunTable& table) {
   }
 }
 
+// Duplicates among runs of other quantities than N, D and loss: all of them alike, to the bit.
+inline void count_repeated_quantities(RunTable& table) {
+  table.rows.duplicates = 0;
+  std::vector<std::size_t> order(table.quantities.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return table.quantities[a] < table.quantities[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (table.quantities[order[i]] != table.quantities[order[i - 1]]) continue;
+    table.origins[order[i]].duplicate = true;
+    ++table.rows.duplicates;
+  }
+  table.rows.used = table.observations.size();
+  if (table.rows.duplicates == 0) return;
+  table.warnings.push_back({"duplicates", std::to_string(table.rows.duplicates) +
+                                              " rows repeat an earlier row: they are no independent runs, and must not "
+                                              "shrink an interval"});
+}
+
 [[nodiscard]] inline std::vector<double> values_of(const RunTable& table, double Observation::*field) {
   std::vector<double> out;
   out.reserve(table.observations.size());
@@ -222,6 +241,7 @@ inline void arrange(RunTable& table, const ReadOptions& options) {
   std::erase_if(table.warnings, [](const Warning& w) {
     return w.code == "suspect_units" || w.code == "loss_scale" || w.code == "duplicates" || w.code == "wide_budgets";
   });
+  if (!options.quantities.empty()) return detail::count_repeated_quantities(table);
   detail::mark_duplicates(table);
   const std::size_t duplicates = table.rows.duplicates;
   if (duplicates > 0) {
@@ -297,11 +317,10 @@ inline void compare_meanings(const RunTable& table, const RunTable& lead, Remark
                          unit(lead.loss_unit));
   }
   for (const Mapping& m : table.mapping) {
-    const Mapping* first = find_role(lead.mapping, m.role);
+    const Mapping* first = find_quantity(lead.mapping, m.name());
     if (first == nullptr || first->title == m.title) continue;
-    say("columns_differ", "takes " + std::string(name_of(m.role)) + (m.derived() ? " = " : " from ") + m.title +
-                              ", where " + lead.files.front() + " has it " + (first->derived() ? "= " : "from ") +
-                              first->title);
+    say("columns_differ", "takes " + m.name() + (m.derived() ? " = " : " from ") + m.title + ", where " +
+                              lead.files.front() + " has it " + (first->derived() ? "= " : "from ") + first->title);
   }
 }
 
@@ -349,6 +368,7 @@ inline void compare_meanings(const RunTable& table, const RunTable& lead, Remark
     const std::size_t first_file = out.files.size();
     out.files.insert(out.files.end(), table.files.begin(), table.files.end());
     out.observations.insert(out.observations.end(), table.observations.begin(), table.observations.end());
+    out.quantities.insert(out.quantities.end(), table.quantities.begin(), table.quantities.end());
     out.flop.insert(out.flop.end(), table.flop.begin(), table.flop.end());
     for (Origin origin : table.origins) {
       origin.file += first_file;

@@ -11,7 +11,8 @@
 // spaces may stand in backticks). A title brings the unit that it names: throughput/total_gflops is x1e9. A product is
 // taken literally.
 //
-// Weight is never guessed. Pitfall: N, params and Model Size are taken as total counts because that is what most files
+// Quantities that only some laws know (unique tokens, accuracy, ...) are looked for when they are asked for
+// (runs/quantity_title.hpp). Weight is never guessed. Pitfall: N, params and Model Size are taken as total counts because that is what most files
 // mean; a file whose N leaves the embedding out cannot be told from its title.
 #pragma once
 
@@ -29,6 +30,7 @@
 #include "floplan/core/error.hpp"
 #include "floplan/core/names.hpp"
 #include "floplan/runs/cell_number.hpp"
+#include "floplan/runs/quantity_title.hpp"
 #include "floplan/runs/sheet.hpp"
 #include "floplan/runs/title_meaning.hpp"
 
@@ -44,8 +46,10 @@ struct Mapping {
   std::string why;                        // "named by the caller", "its title", "no column of tokens"
   std::vector<std::string> alternatives;  // other columns that could have been meant, best first
   bool tied = false;                      // guessed, and the first alternative is as likely
+  std::string quantity{};                 // a quantity of a law that is no role ("unique_tokens"), whatever `role` is
 
   [[nodiscard]] bool derived() const { return columns.empty(); }
+  [[nodiscard]] std::string name() const { return quantity.empty() ? std::string(name_of(role)) : quantity; }
 };
 
 // A number that a row holds in one column or as a product of several.
@@ -125,10 +129,12 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
   return out;
 }
 
-[[nodiscard]] inline Mapping named_mapping(Role role, std::string_view value, const TitleIndex& index,
-                                           const std::string& file) {
+// quantity: of one that is no role, else empty.
+[[nodiscard]] inline Mapping named_mapping(Role role, const std::string& quantity, std::string_view value,
+                                           const TitleIndex& index, const std::string& file) {
   Mapping out;
   out.role = role;
+  out.quantity = quantity;
   out.title = std::string(trimmed(value));
   out.why = "named by the caller";
   std::string single = out.title;
@@ -137,7 +143,8 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
   if (const auto column = index.find(single)) {
     out.title = single;
     out.columns = {*column};
-    if (const auto meaning = meaning_of(single, true); meaning && meaning->role == role) {
+    const auto meaning = meaning_of(single, true);
+    if (quantity.empty() && meaning && meaning->role == role) {
       out.factor = meaning->factor;
       out.unit = meaning->unit;
       out.count = meaning->count;
@@ -153,14 +160,37 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
     const CellNumber number = read_number(factor);
     if (factors.size() == 1 || number.kind != CellKind::number || !(number.value > 0)) {
       throw Error(Failure::usage, "unknown_column", "columns",
-                  std::string(name_of(role)) + "=" + shown(out.title) + ": " + file + " has no column \"" +
-                      shown(factor) + "\"" + index.nearest(factor));
+                  out.name() + "=" + shown(out.title) + ": " + file + " has no column \"" + shown(factor) + "\"" +
+                      index.nearest(factor));
     }
     out.factor *= number.value;
   }
   if (out.columns.empty())
     throw Error(Failure::usage, "bad_column", "columns",
                 std::string(name_of(role)) + "=" + out.title + " names no column");
+  return out;
+}
+
+// The column of a quantity that is no role: as named, or the title that says it most plainly.
+[[nodiscard]] inline std::optional<Mapping> map_quantity(const std::string& quantity, const TitleIndex& index,
+                                                         const std::string& file,
+                                                         const std::map<std::string, std::string>& named) {
+  if (const auto own = named.find(quantity); own != named.end())
+    return named_mapping(Role::weight, quantity, own->second, index, file);
+  std::vector<std::pair<int, std::size_t>> found;
+  for (std::size_t i = 0; i < index.titles().size(); ++i) {
+    if (const auto rank = quantity_rank(index.titles()[i], quantity)) found.emplace_back(*rank, i);
+  }
+  if (found.empty()) return std::nullopt;
+  std::sort(found.begin(), found.end());
+  Mapping out;
+  out.role = Role::weight;
+  out.quantity = quantity;
+  out.title = index.titles()[found[0].second];
+  out.columns = {found[0].second};
+  out.why = "guessed from its title";
+  out.tied = found.size() > 1 && found[0].first == found[1].first;
+  for (std::size_t i = 1; i < found.size() && i <= 8; ++i) out.alternatives.push_back(index.titles()[found[i].second]);
   return out;
 }
 
@@ -195,18 +225,24 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
   return out;
 }
 
-// In the order of Role; roles without a column are left out. Throws Error(usage) for a name that is no column or no
-// role.
+// In the order of Role, then of the quantities asked for that are no role; what has no column is left out. Throws
+// Error(usage) for a name that is no column, or neither role nor such a quantity.
 [[nodiscard]] inline std::vector<Mapping> map_columns(const TitleIndex& index, const std::string& file,
-                                                      const std::map<std::string, std::string>& named) {
+                                                      const std::map<std::string, std::string>& named,
+                                                      const std::vector<std::string>& quantities = {}) {
+  std::vector<std::string> known;
+  for (const Role r : detail::roles) known.emplace_back(name_of(r));
+  std::vector<std::string> others;
+  for (const std::string& quantity : quantities) {
+    if (std::find(known.begin(), known.end(), quantity) == known.end()) others.push_back(quantity);
+  }
+  known.insert(known.end(), others.begin(), others.end());
   for (const auto& [role, title] : named) {
-    std::vector<std::string> known;
-    for (const Role r : detail::roles) known.emplace_back(name_of(r));
-    if (std::find(known.begin(), known.end(), role) == known.end()) {
-      throw Error(Failure::usage, "unknown_role", "columns",
-                  "must be one of parameters, tokens, flop, loss, weight, got \"" + detail::shown(role) + "\"" +
-                      nearest_names_text(role, known));
-    }
+    if (std::find(known.begin(), known.end(), role) != known.end()) continue;
+    std::string all;
+    for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
+    throw Error(Failure::usage, "unknown_role", "columns",
+                "must be one of " + all + ", got \"" + detail::shown(role) + "\"" + nearest_names_text(role, known));
   }
   struct Candidate {
     std::size_t column;
@@ -225,7 +261,7 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
                      [](const Candidate& a, const Candidate& b) { return a.meaning.order() < b.meaning.order(); });
     const auto own = named.find(std::string(name_of(role)));
     if (own != named.end()) {
-      out.push_back(detail::named_mapping(role, own->second, index, file));
+      out.push_back(detail::named_mapping(role, "", own->second, index, file));
     } else if (!found.empty()) {
       const auto& [column, meaning] = found.front();
       out.push_back({role,
@@ -236,7 +272,8 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
                      meaning.count,
                      "guessed from its title",
                      {},
-                     found.size() > 1 && found[0].meaning.order() == found[1].meaning.order()});
+                     found.size() > 1 && found[0].meaning.order() == found[1].meaning.order(),
+                     {}});
     } else {
       continue;
     }
@@ -247,11 +284,21 @@ inline constexpr std::array roles{Role::parameters, Role::tokens, Role::flop, Ro
       if (out.back().alternatives.size() < most_alternatives) out.back().alternatives.push_back(titles[other.column]);
     }
   }
+  for (const std::string& quantity : others) {
+    if (auto mapping = detail::map_quantity(quantity, index, file, named)) out.push_back(std::move(*mapping));
+  }
   return out;
 }
 
+[[nodiscard]] inline const Mapping* find_quantity(const std::vector<Mapping>& mapping, std::string_view name) {
+  const auto found =
+      std::find_if(mapping.begin(), mapping.end(), [name](const Mapping& m) { return m.name() == name; });
+  return found == mapping.end() ? nullptr : &*found;
+}
+
 [[nodiscard]] inline const Mapping* find_role(const std::vector<Mapping>& mapping, Role role) {
-  const auto found = std::find_if(mapping.begin(), mapping.end(), [role](const Mapping& m) { return m.role == role; });
+  const auto found = std::find_if(mapping.begin(), mapping.end(),
+                                  [role](const Mapping& m) { return m.role == role && m.quantity.empty(); });
   return found == mapping.end() ? nullptr : &*found;
 }
 

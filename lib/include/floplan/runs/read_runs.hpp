@@ -8,7 +8,8 @@
 // row that says its run failed or still runs (State, status), or that has more cells than titles. C may be blank. D is
 // never recomputed from C where it is given: D = C/(6N) only where no column holds tokens, or where it is blank and
 // derive_tokens is set; C = 6ND in the same way. Each such choice is a note.
-// Order of the tests of a row: cells fit the header, `where`, state, N, D, C, loss, weight.
+// Order of the tests of a row: cells fit the header, `where`, state, N, D, C, loss, weight. With ReadOptions::quantities a row
+// needs those instead, each within its range.
 //
 // Throws Error(usage) for a column or filter that names nothing, Error(data) for text that is no table, for a role that
 // no title tells of, and when no row can be used (unless may_be_empty), naming the most common reason.
@@ -29,11 +30,14 @@
 
 #include "floplan/core/error.hpp"
 #include "floplan/core/names.hpp"
+#include "floplan/core/quantity_text.hpp"
 #include "floplan/runs/arrange_runs.hpp"
 #include "floplan/runs/column_map.hpp"
+#include "floplan/runs/reading_notes.hpp"
 #include "floplan/runs/row_filter.hpp"
 #include "floplan/runs/run_table.hpp"
 #include "floplan/runs/sheet.hpp"
+#include "floplan/runs/skipped_rows.hpp"
 
 namespace floplan::runs {
 
@@ -47,11 +51,15 @@ class Reader {
       : sheet_(sheet),
         options_(options),
         index_(sheet.titles()),
-        mapping_(map_columns(index_, sheet.name(), options.columns)) {
+        mapping_(map_columns(index_, sheet.name(), options.columns, keys_of(options.quantities))) {
     for (const Role role : roles) {
       role_[static_cast<std::size_t>(role)] = find_role(mapping_, role);
     }
-    require_roles();
+    if (options.quantities.empty()) {
+      require_roles();
+    } else {
+      require_quantities();
+    }
     filter_ = RowFilter(options.where, index_, mapping_);
     for (std::size_t i = 0; i < sheet.titles().size() && !options.keep_failed; ++i) {
       const std::string title = sheet.titles()[i].size() <= 12 ? lower_case(sheet.titles()[i]) : "";
@@ -75,21 +83,20 @@ class Reader {
     table_.flop.reserve(sheet_.size());
     table_.origins.reserve(sheet_.size());
     for (std::size_t row = 0; row < sheet_.size(); ++row) read_row(row);
-    if (table_.observations.empty() && !options_.may_be_empty) throw nothing_usable();
+    if (table_.observations.empty() && !options_.may_be_empty) throw skips_.nothing_usable();
     remark();
     arrange(table_, options_);
     return std::move(table_);
   }
 
  private:
-  enum class Fault { blank, text, range, sign, state, cells };
-  struct Tally {
-    std::size_t rows = 0;
-    std::size_t first_row = 0;
-    std::string reason;
-  };
-
   [[nodiscard]] const Mapping* role(Role r) const { return role_[static_cast<std::size_t>(r)]; }
+
+  [[nodiscard]] static std::vector<std::string> keys_of(const std::vector<Quantity>& quantities) {
+    std::vector<std::string> out;
+    for (const Quantity& quantity : quantities) out.push_back(quantity.key);
+    return out;
+  }
 
   [[nodiscard]] std::vector<std::string> kept_titles() const {
     std::vector<std::string> out = options_.keep;
@@ -98,20 +105,37 @@ class Reader {
     return out;
   }
 
-  void require_roles() const {
-    const auto missing = [this](const std::string& what, std::string_view role_name) {
-      std::string titles;
-      for (const std::string& title : sheet_.titles()) {
-        if (titles.size() > 300) {
-          titles += ", ...";
-          break;
-        }
-        titles += (titles.empty() ? "" : ", ") + shown(title, 40);
+  [[nodiscard]] Error missing(const std::string& what, std::string_view role_name) const {
+    std::string titles;
+    for (const std::string& title : sheet_.titles()) {
+      if (titles.size() > 300) {
+        titles += ", ...";
+        break;
       }
-      return Error(Failure::data, "missing_column", sheet_.name() + ":1",
-                   "needs a column of " + what + ", and no title says that it is one: name it with " +
-                       std::string(role_name) + "=TITLE (columns: " + titles + ")");
-    };
+      titles += (titles.empty() ? "" : ", ") + shown(title, 40);
+    }
+    return Error(Failure::data, "missing_column", sheet_.name() + ":1",
+                 "needs a column of " + what + ", and no title says that it is one: name it with " +
+                     std::string(role_name) + "=TITLE (columns: " + titles + ")");
+  }
+
+  // tokens and flop may come from each other and N, as they do for other runs.
+  void require_quantities() {
+    for (const Quantity& quantity : options_.quantities) {
+      quantity_.push_back(find_quantity(mapping_, quantity.key));
+      const bool derivable =
+          role(Role::parameters) != nullptr && ((quantity.key == "tokens" && role(Role::flop) != nullptr) ||
+                                                (quantity.key == "flop" && role(Role::tokens) != nullptr));
+      if (quantity_.back() == nullptr && !derivable) throw missing(quantity.key, quantity.key);
+    }
+    // A column that the form does not ask for is not read, and said to be nothing.
+    if (options_.minimum_per_cell || options_.group_by != GroupBy::nothing) {
+      throw Error(Failure::usage, "not_supported", "runs",
+                  "cells and budgets are of runs with N, D and a loss, and this law has other quantities");
+    }
+  }
+
+  void require_roles() const {
     if (role(Role::parameters) == nullptr) throw missing("parameters", "parameters");
     if (role(Role::tokens) == nullptr && role(Role::flop) == nullptr)
       throw missing("tokens (or of training FLOP)", "tokens");
@@ -120,35 +144,13 @@ class Reader {
 
   void skip(std::size_t row, std::optional<std::size_t> column, Fault fault, const std::string& rule,
             const std::string& value = "") {
-    ++table_.rows.skipped_count;
-    const std::string title = column ? shown(sheet_.titles()[*column]) : "";
-    Tally& tally = tallies_[{column.value_or(sheet_.titles().size()), static_cast<int>(fault)}];
-    if (tally.rows++ == 0) {
-      tally.first_row = row;
-      tally.reason = column ? title + " " + rule : "it " + rule;
-    }
-    if (table_.rows.skipped.size() >= options_.skipped_listed) return;
-    const std::string reason =
-        (column ? title : "the row") + " " + rule + (value.empty() ? "" : ", got \"" + shown(value) + "\"");
-    table_.rows.skipped.push_back(
-        {sheet_.name(), sheet_.line(row), column ? sheet_.column_number(*column) : 0, title, reason});
+    skips_.skip(row, column, fault, rule, value);
   }
-
-  void skip(std::size_t row, const TermValue& value) {
-    const std::string cell(trimmed(sheet_.cell(row, value.at)).substr(0, 80));
-    switch (value.number.kind) {
-      case CellKind::blank:
-        if (cell.empty()) return skip(row, value.at, Fault::blank, "is blank");
-        return skip(row, value.at, Fault::blank, "holds no number", cell);
-      case CellKind::text: return skip(row, value.at, Fault::text, "must be a number", cell);
-      case CellKind::out_of_range: return skip(row, value.at, Fault::range, "must be in the range of a double", cell);
-      case CellKind::number: return skip(row, value.at, Fault::sign, "must be positive", cell);
-    }
-  }
+  void skip(std::size_t row, const TermValue& value) { skips_.skip(row, value); }
 
   [[nodiscard]] TermValue value_of(std::size_t row, const Mapping& m) {
     TermValue out = evaluate(m.columns, m.factor, sheet_, row);
-    if (out.number.grouped) grouped_[static_cast<std::size_t>(m.role)] = true;
+    if (out.number.grouped && m.quantity.empty()) grouped_[static_cast<std::size_t>(m.role)] = true;
     return out;
   }
   [[nodiscard]] static bool positive(const TermValue& v) {
@@ -180,6 +182,7 @@ class Reader {
     Origin origin;
     origin.line = sheet_.line(row);
     origin.row = row;
+    if (!options_.quantities.empty()) return read_quantities(row, run, origin);
 
     const TermValue n = value_of(row, *role(Role::parameters));
     if (!positive(n)) return skip(row, n);
@@ -219,18 +222,61 @@ class Reader {
     const TermValue loss = value_of(row, *role(Role::loss));
     if (!positive(loss)) return skip(row, loss);
     run.loss = loss.number.value;
-    if (const Mapping* m = role(Role::weight)) {
-      const TermValue weight = value_of(row, *m);
-      if (!positive(weight) && !(weight.number.kind == CellKind::number && weight.number.value == 0))
-        return skip(row, weight);
-      run.weight = weight.number.value;
-    }
+    if (!read_weight(row, run)) return;
     if (!flop && (role(Role::flop) == nullptr || options_.derive_flop)) {
       flop = flop_per_parameter_and_token * run.parameters * run.tokens;
       if (!std::isfinite(*flop)) flop.reset();
       if (flop) ++derived_flop_;
     }
     if (!flop) ++without_flop_;
+    keep(row, run, flop, origin);
+  }
+
+  // False, and the row is skipped, for a weight that is none.
+  [[nodiscard]] bool read_weight(std::size_t row, Observation& run) {
+    const Mapping* m = role(Role::weight);
+    if (m == nullptr) return true;
+    const TermValue weight = value_of(row, *m);
+    const bool zero = weight.number.kind == CellKind::number && weight.number.value == 0;
+    if (positive(weight) || zero) {
+      run.weight = weight.number.value;
+      return true;
+    }
+    skip(row, weight);
+    return false;
+  }
+
+  void read_quantities(std::size_t row, Observation run, Origin origin) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < options_.quantities.size(); ++i) {
+      const Quantity& quantity = options_.quantities[i];
+      if (quantity_[i] == nullptr) {
+        const bool tokens = quantity.key == "tokens";
+        const TermValue n = value_of(row, *role(Role::parameters));
+        if (!positive(n)) return skip(row, n);
+        const TermValue other = value_of(row, *role(tokens ? Role::flop : Role::tokens));
+        if (!positive(other)) return skip(row, other);
+        const double six_n = flop_per_parameter_and_token * n.number.value;
+        values.push_back(tokens ? other.number.value / six_n : other.number.value * six_n);
+        (tokens ? derived_tokens_ : derived_flop_) += 1;
+        continue;
+      }
+      const TermValue v = value_of(row, *quantity_[i]);
+      if (v.number.kind != CellKind::number) return skip(row, v);
+      if (!(v.number.value >= quantity.low && v.number.value <= quantity.high)) {
+        return skip(row, v.at, Fault::range,
+                    "must be from " + print_number(quantity.low, 6) + " to " + print_number(quantity.high, 6) +
+                        " to be " + quantity.key,
+                    std::string(trimmed(sheet_.cell(row, v.at)).substr(0, 80)));
+      }
+      values.push_back(v.number.value);
+    }
+    if (!read_weight(row, run)) return;
+    table_.quantities.push_back(std::move(values));
+    keep(row, run, std::nullopt, origin);
+  }
+
+  void keep(std::size_t row, const Observation& run, const std::optional<double>& flop, const Origin& origin) {
     table_.observations.push_back(run);
     table_.flop.push_back(flop);
     table_.origins.push_back(origin);
@@ -246,51 +292,22 @@ class Reader {
     last_used_ = row;
   }
 
-  [[nodiscard]] Error nothing_usable() const {
-    if (sheet_.size() == 0)
-      return Error(Failure::data, "no_rows", sheet_.name() + ":1", "needs rows below the header, got none");
-    const auto worst = std::max_element(tallies_.begin(), tallies_.end(),
-                                        [](const auto& a, const auto& b) { return a.second.rows < b.second.rows; });
-    const std::string rows = std::to_string(sheet_.size()) + (sheet_.size() == 1 ? " row" : " rows");
-    const std::string filtered =
-        std::to_string(table_.rows.filtered) + " do not meet where " + shown(options_.where, 100);
-    if (worst == tallies_.end())
-      return Error(Failure::data, "no_usable_rows", sheet_.name(), "none of " + rows + " can be used: " + filtered);
-    const auto& [key, tally] = *worst;
-    return Error(Failure::data, "no_usable_rows",
-                 key.first < sheet_.titles().size()
-                     ? sheet_.place(tally.first_row, key.first)
-                     : sheet_.name() + ":" + std::to_string(sheet_.line(tally.first_row)),
-                 "none of " + rows + " can be used: in " + std::to_string(tally.rows) + " " + tally.reason +
-                     (table_.rows.filtered > 0 ? ", and " + filtered : ""));
-  }
-
   void note(std::string text) { table_.notes.push_back(std::move(text)); }
 
   void remark() {
-    const Mapping& n = *role(Role::parameters);
-    table_.count = n.count;
-    table_.loss_unit = role(Role::loss)->unit;
+    drop_unasked();
+    if (const Mapping* loss = role(Role::loss)) table_.loss_unit = loss->unit;
     if (sheet_.separator() == '\t') note("cells are separated by tabs");
     if (sheet_.separator() == ';') note("cells are separated by semicolons, and a comma is the decimal point");
     for (const Role r : roles) {
       if (grouped_[static_cast<std::size_t>(r)])
         note("commas in " + role(r)->title + " were read as separators of thousands");
     }
-    const std::string count(name_of(n.count));
-    if (n.count != ParameterCount::total) note("parameters are the " + count + " count, from " + n.title);
-    for (const std::string& other : n.alternatives) {
-      const auto meaning = meaning_of(other, true);
-      if (meaning && meaning->count != n.count) {
-        note("parameters are the " + count + " count from " + n.title + "; " + other + " has the " +
-             name_of(meaning->count) + " one");
-        break;
-      }
-    }
+    if (role(Role::parameters) != nullptr) note_count(table_, *role(Role::parameters));
     for (const Mapping& m : mapping_) {
       if (m.tied)
-        note(m.title + " is taken for " + std::string(name_of(m.role)) + ", the first of several as likely: " +
-             m.alternatives.front() + (m.alternatives.size() > 1 ? ", ..." : ""));
+        note(m.title + " is taken for " + m.name() + ", the first of several as likely: " + m.alternatives.front() +
+             (m.alternatives.size() > 1 ? ", ..." : ""));
     }
     if (!table_.loss_unit.empty()) note("the loss is in " + table_.loss_unit);
     if (derived_tokens_ > 0)
@@ -306,48 +323,37 @@ class Reader {
       note(
           "several rows share one run's settings, as when a run has a loss for each validation set: choose one with "
           "where");
-    note_unused_marks();
+    note_unused_marks(table_, sheet_, filter_);
     table_.mapping = mapping_;
     const auto derived = [this](Role r, const char* formula, const char* why) {
       if (role(r) != nullptr) return;
-      table_.mapping.push_back({r, formula, {}, 1, "", table_.count, why, {}, false});
+      table_.mapping.push_back({r, formula, {}, 1, "", table_.count, why, {}, false, {}});
     };
-    derived(Role::tokens, "C/(6N)", "no column holds tokens");
-    derived(Role::flop, "6ND", "no column holds training FLOP");
+    const bool any = options_.quantities.empty();
+    if (any || derived_tokens_ > 0) derived(Role::tokens, "C/(6N)", "no column holds tokens");
+    if (any || derived_flop_ > 0) derived(Role::flop, "6ND", "no column holds training FLOP");
     std::stable_sort(table_.mapping.begin(), table_.mapping.end(),
                      [](const Mapping& a, const Mapping& b) { return a.role < b.role; });
-    note_repeated_titles();
+    note_repeated_titles(table_, sheet_);
   }
 
-  // A file often says itself which rows its author left out.
-  void note_unused_marks() {
-    for (std::size_t column = 0; column < sheet_.titles().size(); ++column) {
-      const std::string& title = sheet_.titles()[column];
-      if (title.size() > 12 || filter_.mentions(column)) continue;
-      const std::string word = lower_case(title);
-      const bool good = word == "keep" || word == "include";
-      if (!good && word != "outlier" && word != "is_outlier" && word != "exclude" && word != "excluded") continue;
-      std::size_t marked = 0;
-      for (std::size_t row = 0; row < sheet_.size(); ++row) {
-        const std::string cell = lower_case(trimmed(sheet_.cell(row, column)).substr(0, 8));
-        const bool yes = cell == "1" || cell == "true" || cell == "yes" || cell == "1.0";
-        marked += yes != good ? 1 : 0;
-      }
-      if (marked == 0) continue;
-      note("column " + title + " marks " + std::to_string(marked) + " rows, which are used all the same; where " +
-           title + (good ? "==1" : "==0") + " leaves them out");
-    }
-  }
-
-  void note_repeated_titles() {
-    for (const Mapping& m : table_.mapping) {
-      for (const std::size_t column : m.columns) {
-        const std::string& title = sheet_.titles()[column];
-        const auto times = std::count(sheet_.titles().begin(), sheet_.titles().end(), title);
-        if (times > 1)
-          note("the title " + title + " stands over " + std::to_string(times) + " columns, of which the first is read");
-      }
-    }
+  // Columns that were taken for something that the law does not ask for are not among what was read.
+  void drop_unasked() {
+    if (options_.quantities.empty()) return;
+    const std::vector<std::string> asked = keys_of(options_.quantities);
+    const auto is_asked = [&](std::string_view name) {
+      return std::find(asked.begin(), asked.end(), name) != asked.end();
+    };
+    const bool tokens = derived_tokens_ > 0;
+    const bool flop = derived_flop_ > 0;
+    std::erase_if(mapping_, [&](const Mapping& m) {
+      if (m.quantity.empty() && m.role == Role::parameters && (tokens || flop)) return false;
+      if (m.quantity.empty() && m.role == Role::flop && tokens) return false;
+      if (m.quantity.empty() && m.role == Role::tokens && flop) return false;
+      return m.name() != name_of(Role::weight) && !is_asked(m.name());
+    });
+    quantity_.clear();
+    for (const Role r : roles) role_[static_cast<std::size_t>(r)] = find_role(mapping_, r);
   }
 
   const Sheet& sheet_;
@@ -355,17 +361,18 @@ class Reader {
   TitleIndex index_;
   std::vector<Mapping> mapping_;
   const Mapping* role_[roles.size()] = {};
+  std::vector<const Mapping*> quantity_;  // of ReadOptions::quantities; null where it is derived
   bool grouped_[roles.size()] = {};
   RowFilter filter_;
   std::optional<std::size_t> state_;
   std::vector<std::size_t> kept_columns_;
-  std::map<std::pair<std::size_t, int>, Tally> tallies_;
   std::size_t derived_tokens_ = 0;
   std::size_t derived_flop_ = 0;
   std::size_t without_flop_ = 0;
   std::optional<std::size_t> last_used_;
   bool several_losses_ = false;
   RunTable table_;
+  SkippedRows skips_{sheet_, options_, table_.rows};
 };
 
 }  // namespace detail

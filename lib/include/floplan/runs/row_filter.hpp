@@ -245,7 +245,7 @@ class RowFilter {
   [[nodiscard]] Term term(const std::string& name, std::size_t at) const {
     if (const auto column = index_->find(name)) return {{*column}, 1};
     for (const Mapping& m : *mapping_) {
-      if (name_of(m.role) == name && !m.derived()) return {m.columns, m.factor};
+      if (m.name() == name && !m.derived()) return {m.columns, m.factor};
     }
     throw refused(at, "there is no column \"" + detail::shown(name) + "\"" + index_->nearest(name));
   }

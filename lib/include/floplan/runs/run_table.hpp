@@ -33,7 +33,16 @@ namespace floplan::runs {
 
 enum class GroupBy { nothing, budget, column };
 
+// What a law needs of a run: a role's name or another key of law/input.hpp, and where its values can be.
+struct Quantity {
+  std::string key;
+  double low, high;  // inclusive
+};
+
 struct ReadOptions {
+  // Where given, these are what a run must have, in place of N, D and loss; and where a value lies outside, or is missing,
+  // the row is skipped. They fill RunTable::quantities.
+  std::vector<Quantity> quantities{};
   // Role (parameters, tokens, flop, loss, weight) to column title or product of titles and numbers
   // (runs/column_map.hpp).
   std::map<std::string, std::string> columns;
@@ -102,6 +111,7 @@ struct RunTable {
   std::vector<Observation> observations;
   std::vector<std::optional<double>> flop;
   std::vector<Origin> origins;
+  std::vector<std::vector<double>> quantities;           // ReadOptions::quantities of each run, in their order
   std::map<std::string, std::vector<std::string>> kept;  // by title: cell_columns, group_column and keep
 
   std::vector<std::string> files;
@@ -130,7 +140,7 @@ struct RunTable {
     if (rows.duplicates > 0) out += ", " + std::to_string(rows.duplicates) + " duplicates";
     std::string_view join = "; ";
     for (const Mapping& m : mapping) {
-      out += std::string(join) + std::string(name_of(m.role)) + (m.derived() ? " = " : " from ") + m.title;
+      out += std::string(join) + m.name() + (m.derived() ? " = " : " from ") + m.title;
       if (!m.unit.empty()) out += " (" + m.unit + ")";
       join = ", ";
     }

@@ -4,7 +4,9 @@
 //
 //   (H + lambda T) s = -g,   theta <- clip(theta + s),   T_k = max(|H_kk|, F c_k^2), c_k what makes steps comparable
 //
-// Five coordinates at most; those that are fixed, or at an end of the box with the gradient pointing out of it, are held.
+// Coordinates that are fixed, or at an end of the box with the gradient pointing out of it, are held. Their number is that
+// of the derivatives' gradient: five in arrays for the Chinchilla form, any number in vectors for the others. With a
+// Gauss-Newton Hessian the same steps are Levenberg and Marquardt's.
 // lambda grows while a step fails or the Hessian is not positive definite, and shrinks to exactly 0 where steps keep
 // their promise, so the end is quadratic: the last step is smaller than rounding.
 //
@@ -27,14 +29,17 @@ namespace floplan::fit::detail {
 
 using Mask = std::array<bool, 5>;
 
-struct Box {
-  Theta low{};
-  Theta high{};
-  Mask fixed{};
+template <class Vector, class Flags>
+struct BoxOf {
+  Vector low{};
+  Vector high{};
+  Flags fixed{};
 };
+using Box = BoxOf<Theta, Mask>;
 
-struct NewtonScale {
-  Theta step{};                // what makes a step in each coordinate comparable: 1, or the spread of x or y
+template <class Vector>
+struct NewtonScaleOf {
+  Vector step{};               // what makes a step in each coordinate comparable: 1, or the spread of x or y
   double residual_rounding{};  // eps: 4e-16 for log residuals, times the typical loss for raw ones
   double total_weight{};
   double delta{};
@@ -45,20 +50,25 @@ struct NewtonScale {
                                 total_weight * std::min(residual_rounding, delta));
   }
 };
+using NewtonScale = NewtonScaleOf<Theta>;
 
-struct NewtonReport {
-  Theta theta{};
-  Derivatives at;
+template <class D>
+struct NewtonReportOf {
+  decltype(D::gradient) theta{};
+  D at;
   int evaluations = 0;
   bool converged = false;
 };
+using NewtonReport = NewtonReportOf<Derivatives>;
 
 // Solves (H + lambda T) s = -g over the coordinates not held; false where the matrix is not positive definite. The floor
 // F c^2 of T is there for rows that all lie outside delta, where raw residuals leave E no curvature at all.
-[[nodiscard]] inline bool newton_step(const Derivatives& at, const Mask& held, double lambda, const Theta& comparable,
-                                      Theta& step) {
-  std::array<std::array<double, 5>, 5> l{};
-  for (std::size_t j = 0; j < 5; ++j) {
+template <class D, class Flags, class Vector>
+[[nodiscard]] bool newton_step(const D& at, const Flags& held, double lambda, const Vector& comparable, Vector& step) {
+  const std::size_t size = at.gradient.size();
+  auto l = at.hessian;
+  for (auto& row : l) std::fill(row.begin(), row.end(), 0.0);
+  for (std::size_t j = 0; j < size; ++j) {
     step[j] = 0;
     if (held[j]) continue;
     const double diagonal = std::max(std::abs(at.hessian[j][j]), at.value * comparable[j] * comparable[j]);
@@ -67,33 +77,34 @@ struct NewtonReport {
     // A pivot that cancelled to rounding is no evidence of curvature.
     if (!(pivot > 4e-16 * diagonal) || !(pivot > 0)) return false;
     l[j][j] = std::sqrt(pivot);
-    for (std::size_t i = j + 1; i < 5; ++i) {
+    for (std::size_t i = j + 1; i < size; ++i) {
       if (held[i]) continue;
       double sum = at.hessian[i][j];
       for (std::size_t k = 0; k < j; ++k) sum -= l[i][k] * l[j][k];
       l[i][j] = sum / l[j][j];
     }
   }
-  for (std::size_t j = 0; j < 5; ++j) {
+  for (std::size_t j = 0; j < size; ++j) {
     if (held[j]) continue;
     double sum = -at.gradient[j];
     for (std::size_t k = 0; k < j; ++k) sum -= l[j][k] * step[k];
     step[j] = sum / l[j][j];
   }
-  for (std::size_t j = 5; j-- > 0;) {
+  for (std::size_t j = size; j-- > 0;) {
     if (held[j]) continue;
-    for (std::size_t k = j + 1; k < 5; ++k) step[j] -= l[k][j] * step[k];
+    for (std::size_t k = j + 1; k < size; ++k) step[j] -= l[k][j] * step[k];
     step[j] /= l[j][j];
   }
   return true;
 }
 
-// objective(theta) -> Derivatives with the Hessian. stop(theta, gradient) -> true ends the search early, not converged.
-template <class Objective, class Stop>
-[[nodiscard]] NewtonReport newton(const Objective& objective, const Box& box, const NewtonScale& scale, Theta theta,
-                                  int max_evaluations, const Stop& stop) {
-  NewtonReport out;
-  for (std::size_t k = 0; k < 5; ++k) theta[k] = std::clamp(theta[k], box.low[k], box.high[k]);
+// objective(theta) -> derivatives with the Hessian. stop(theta, gradient) -> true ends the search early, not converged.
+template <class Objective, class Vector, class Flags, class Stop>
+[[nodiscard]] auto newton(const Objective& objective, const BoxOf<Vector, Flags>& box,
+                          const NewtonScaleOf<Vector>& scale, Vector theta, int max_evaluations, const Stop& stop) {
+  NewtonReportOf<decltype(objective(theta))> out;
+  const std::size_t count = theta.size();
+  for (std::size_t k = 0; k < count; ++k) theta[k] = std::clamp(theta[k], box.low[k], box.high[k]);
   out.theta = theta;
   out.at = objective(theta);
   out.evaluations = 1;
@@ -101,33 +112,33 @@ template <class Objective, class Stop>
   int unmeasurable = 0;
   while (out.evaluations < max_evaluations) {
     if (stop(out.theta, out.at.gradient)) return out;
-    Mask held = box.fixed;
-    for (std::size_t k = 0; k < 5; ++k) {
+    Flags held = box.fixed;
+    for (std::size_t k = 0; k < count; ++k) {
       held[k] = held[k] || (out.theta[k] <= box.low[k] && out.at.gradient[k] >= 0) ||
                 (out.theta[k] >= box.high[k] && out.at.gradient[k] <= 0);
     }
-    Theta step;
+    Vector step = theta;
     while (!newton_step(out.at, held, lambda, scale.step, step)) {
       lambda = std::max(10 * lambda, 1e-3);
       if (lambda > 1e12) return out;
     }
-    Theta next = out.theta;
+    Vector next = out.theta;
     double size = 0;
     double gain = 0;  // that the quadratic model promises
-    for (std::size_t k = 0; k < 5; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       step[k] = std::clamp(step[k], -8.0, 8.0);
       next[k] = std::clamp(out.theta[k] + step[k], box.low[k], box.high[k]);
       step[k] = next[k] - out.theta[k];
       size = std::max(size, std::abs(step[k]) * scale.step[k]);
     }
-    for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       if (held[i]) continue;
       double row = 0;
-      for (std::size_t j = 0; j < 5; ++j) row += held[j] ? 0 : out.at.hessian[i][j] * step[j];
+      for (std::size_t j = 0; j < count; ++j) row += held[j] ? 0 : out.at.hessian[i][j] * step[j];
       gain -= step[i] * (out.at.gradient[i] + row / 2);
     }
     const double rounding = scale.objective_rounding(out.at.value);
-    const Derivatives at = objective(next);
+    const auto at = objective(next);
     ++out.evaluations;
     const bool last = size <= 1e-10 && lambda == 0;
     if (last || std::abs(gain) <= rounding) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an expert would remark on an answer because of the law that it rests on.
+//
+//   for (const Warning& w : law::cautions(record, law::outside(record.range, inputs, values))) ...
+//   law::no_interval(record)                                         why it has no interval, if it has none
+//
+// Codes: extrapolation, no_fit_range (nothing is known of where it was fitted, so extrapolation was not checked),
+// rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
+//
+// Pitfall: a remark never changes a number. Whether the law's form holds that far out, none of them can say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "floplan/core/error.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/law/input.hpp"
+#include "floplan/law/outside.hpp"
+#include "floplan/law/scaling_law.hpp"
+
+namespace floplan::law {
+
+// Whether any end of it is known.
+[[nodiscard]] inline bool has_range(const FitRange& r) {
+  return r.parameters_low || r.parameters_high || r.tokens_low || r.tokens_high || r.flop_low || r.flop_high ||
+         !r.others.empty();
+}
+
+// A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is.
+template <class Form>
+[[nodiscard]] std::vector<Warning> outside_cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
+  std::vector<Warning> out;
+  for (const Outside& o : outside) {
+    const bool count = o.input == Input::parameters || o.input == Input::active_parameters ||
+                       o.input == Input::tokens || o.input == Input::flop;
+    if (count && o.decades <= 0.01) continue;
+    const std::string range =
+        (o.low ? " from " + input_text(o.input, *o.low) : "") + (o.high ? " to " + input_text(o.input, *o.high) : "");
+    out.push_back({"extrapolation", law.name + " was fitted on " + info(o.input).key + range + ", asked for " +
+                                        input_text(o.input, o.value) +
+                                        (count ? ", " + print_number(o.decades, 2) + " powers of ten outside" : "")});
+  }
+  return out;
+}
+
+template <class Form>
+[[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
+  std::vector<Warning> out = outside_cautions(law, outside);
+  if (!has_range(law.range)) {
+    out.push_back({"no_fit_range", law.name + (law.own_fit ? " has no fit_range" : " was published without a range") +
+                                       ": how far this extrapolates was not checked"});
+  }
+  if (law.rounded) {
+    const std::string& note = law.provenance.note;
+    out.push_back({"rounded_law", law.name + " has rounded coefficients" + (note.empty() ? "" : ": " + note)});
+  }
+  if (!law.provenance.verified) {
+    out.push_back({"unverified_law", law.name + " rests on one unconfirmed source: " +
+                                         (law.provenance.source.empty() ? "not named" : law.provenance.source)});
+  }
+  return out;
+}
+
+// An interval needs replicates: a published law seldom has them, a fit has them where it was bootstrapped.
+template <class Form>
+[[nodiscard]] std::optional<Warning> no_interval(const LawRecord<Form>& law) {
+  if (!law.replicates.empty()) return std::nullopt;
+  if (law.own_fit) {
+    return Warning{"no_interval",
+                   law.name + " holds no resamples, so no interval can be given: fit with --bootstrap for one"};
+  }
+  return Warning{"no_interval", law.name +
+                                    " was published without a covariance of its coefficients, so no interval can be "
+                                    "given; the spread of several laws (--law a,b,c) says more than none"};
+}
+
+}  // namespace floplan::law

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "law_source.hpp"
+
+#include <algorithm>
+
+#include "floplan/architecture/transformer.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/optimum/setting.hpp"
+
+namespace floplan::cli {
+
+namespace {
+
+using law::Input;
+
+bool counts_parameters(Input input) { return input == Input::parameters || input == Input::active_parameters; }
+
+// Every input but N and D, whose options stand first.
+std::vector<Input> others() {
+  std::vector<Input> out;
+  for (std::size_t i = 0; i < law::input_table.size(); ++i) {
+    const auto input = static_cast<Input>(i);
+    if (input != Input::parameters && input != Input::tokens) out.push_back(input);
+  }
+  return out;
+}
+
+double parsed(Input input, const std::string& text) {
+  const std::string option = option_name(input);
+  switch (input) {
+    case Input::parameters:
+    case Input::active_parameters:
+    case Input::vocabulary_parameters: return parse<Parameters>(text, option).value;
+    case Input::tokens:
+    case Input::unique_tokens:
+    case Input::batch: return parse<Tokens>(text, option).value;
+    case Input::flop: return parse<Flop>(text, option).value;
+    default: return parse_number(text, option);
+  }
+}
+
+double counted(const law::AnyLaw& law, Input input, const architecture::ParameterCount& count) {
+  return (input == Input::active_parameters ? count.active : count.as(law.parameter_convention)).value;
+}
+
+std::string listed(const law::AnyLaw& law) {
+  std::string out;
+  for (const Input input : law::inputs(law.form))
+    out += (out.empty() ? "" : ", ") + std::string(law::info(input).symbol) + " (" + law::info(input).meaning + ")";
+  return out;
+}
+
+}  // namespace
+
+std::string option_name(Input input) { return optimum::option_of(input); }
+
+void add_law_inputs(Subcommand& sub, LawPoint& point, const std::vector<Input>& inputs) {
+  for (const Input input : inputs) {
+    std::string help = law::info(input).meaning;
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+    sub.option(option_name(input), point.text(input), help);
+  }
+}
+
+std::optional<double> value_of(const LawPoint& point, Input input) {
+  const Text& text = point.text(input);
+  if (!text) return std::nullopt;
+  const double value = parsed(input, *text);
+  law::check(input, value, option_name(input));
+  return value;
+}
+
+void add_law_point(Subcommand& sub, LawPoint& point) {
+  sub.option("--params", point.text(Input::parameters), "Number of parameters, as 405B, counted as the law counts");
+  sub.option("--count-as", point.count, "What --params counts",
+             {"total", "active", "non_embedding", "without_input_embedding"});
+  sub.option("--model", point.model, "A model of the catalog instead, counted as the law counts");
+  sub.option("--tokens", point.text(Input::tokens), "Training tokens, as 15.6T");
+  sub.group("What some laws ask besides");
+  add_law_inputs(sub, point, others());
+  sub.group("");
+}
+
+std::vector<double> values_of(const Session& session, const law::AnyLaw& law, const LawPoint& point,
+                              std::vector<Warning>& warnings) {
+  const auto inputs = law::inputs(law.form);
+  const auto asks = [&](Input input) { return std::find(inputs.begin(), inputs.end(), input) != inputs.end(); };
+  for (std::size_t i = 0; i < point.texts.size(); ++i) {
+    const auto input = static_cast<Input>(i);
+    if (!point.texts[i] || asks(input)) continue;
+    if (input == Input::unique_tokens && asks(Input::tokens)) continue;  // the command says what repetition does
+    throw Error(Failure::usage, "not_an_input", option_name(input),
+                "is nothing that " + law.name + " asks for: its inputs are " + listed(law));
+  }
+  const std::string convention = law::to_text(law.parameter_convention);
+  std::optional<architecture::ParameterCount> count;
+  if (point.model) {
+    if (point.text(Input::parameters))
+      throw Error(Failure::usage, "missing_option", "--params", "needs either --params or --model, and not both");
+    count = architecture::parameter_count(session.catalog.model(*point.model, "--model").shape);
+  }
+  std::vector<double> out;
+  for (const Input input : inputs) {
+    if (const auto given = value_of(point, input)) {
+      out.push_back(*given);
+    } else if (count && counts_parameters(input)) {
+      out.push_back(counted(law, input, *count));
+    } else if (count && input == Input::vocabulary_parameters) {
+      out.push_back(count->embedding.value);
+    } else {
+      throw Error(Failure::usage, "missing_option", option_name(input),
+                  std::string("is needed") + (input == Input::parameters ? ", or --model" : "") + ": the inputs of " +
+                      law.name + " are " + listed(law));
+    }
+  }
+  if (point.text(Input::parameters) && asks(Input::parameters)) {
+    if (!point.count.empty() && point.count != convention) {
+      throw Error(Failure::usage, "parameter_convention", "--count-as",
+                  "must be " + convention + ", which is what " + law.name +
+                      " counts, or give --model, from whose shape " + "the count follows; got " + point.count);
+    }
+    if (point.count.empty() && law.parameter_convention != law::ParameterConvention::total) {
+      warnings.push_back({"parameter_convention",
+                          law.name + " counts " + convention + " parameters; --params is taken as such a count"});
+    }
+  }
+  law::check(law.form, out, law.name);
+  return out;
+}
+
+report::Json inputs_json(const law::AnyLaw& law, const std::vector<double>& values) {
+  report::Json out = report::Json::object();
+  const auto inputs = law::inputs(law.form);
+  for (std::size_t i = 0; i < inputs.size(); ++i) out[law::info(inputs[i]).key] = report::count_json(values[i]);
+  return out;
+}
+
+}  // namespace floplan::cli
