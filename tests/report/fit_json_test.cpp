@@ -143,30 +143,6 @@ TEST_CASE("a study sets the chosen estimator beside the usual ones, and each bud
   CHECK(text.find("nan") == std::string::npos);
 }
 
-TEST_CASE("a fit's file says why it has no interval and where it does not know its range") {
-  const auto codes = [](const catalog::Law& law) {
-    std::vector<std::string> out;
-    for (const Warning& w : fit::remarks_on(law)) out.push_back(w.code);
-    return out;
-  };
-  fit::StudyOptions options;
-  options.bootstrap.resamples = 60;
-  report::Json result = fitted(options);
-  CHECK(codes(fit::read_fit(report::json_text(result), "my.json")).empty());
-  options.bootstrap.resamples = 0;
-  result = fitted(options);
-  const std::vector<Warning> bare = fit::remarks_on(fit::read_fit(report::json_text(result), "my.json"));
-  REQUIRE(bare.size() == 1);
-  CHECK(bare[0].code == "no_interval");
-  CHECK(bare[0].message == "my.json is a fit without resamples (--bootstrap 0), so no interval can be given");
-  result.erase("fit_range");
-  CHECK(codes(fit::read_fit(report::json_text(result), "my.json")) ==
-        std::vector<std::string>{"no_interval", "unknown_fit_range"});
-  catalog::Law published;
-  published.name = "somebody-2020";
-  CHECK(fit::remarks_on(published)[0].message.find("published without a covariance") != std::string::npos);
-}
-
 TEST_CASE("arrays of plain numbers stand on one line, and parse to the same") {
   const Json json = {
       {"a", {1, -2.5e-7, 3}}, {"b", {{1, 2}, {3, 4}}}, {"c", "[\n1\n]"}, {"d", Json::array()}, {"e", {"x"}}};
