@@ -277,3 +277,19 @@ TEST_CASE("rows that cannot tell coefficients apart name them, and are not trust
   CHECK(refused.code() == "not_identified");
   CHECK((report.identifiability.identifiable ? !report.at_end.empty() : report.unidentified.size() >= 2));
 }
+
+TEST_CASE(
+    "the public runs on repeated data put the decay of repeats far from the published 15.4, and hardly determine it") {
+  // Their 182 fitted runs are not public; these 229 hold runs of thousands of epochs, whose loss rises again.
+  const auto rows =
+      form_data::columns("datablations_return.csv", {"N", "D", "U"}, "loss", [](const auto&) { return true; });
+  if (!rows) return;
+  FormOptions options;
+  options.threads = 0;
+  const FormReport report = fit::fit_form(fit::form_model("repeated-data"), *rows, options);
+  golden("repeated-data-229", report);
+  const auto flat = [](const Warning& w) {
+    return w.code == "flat_valley" && w.message.find("RD") != std::string::npos;
+  };
+  CHECK(std::any_of(report.warnings.begin(), report.warnings.end(), flat));
+}

@@ -254,11 +254,11 @@ FormDescent FormProblem::descend(const Coordinates& u, double delta, Curvature c
   return newton(objective, box, scale, u, evaluations, [](const auto&, const auto&) { return false; });
 }
 
-FormMinimum FormProblem::approach(const Coordinates& u) const {
+FormMinimum FormProblem::approach(const Coordinates& u, int evaluations) const {
   // Wide enough for noise and narrow enough for a run gone wrong, which least squares asked for must feel.
   const double delta = estimator.loss == Loss::least_squares ? infinity : std::max(clip(), 0.05 * typical);
   const double wide = estimator.loss == Loss::least_absolute_deviations ? 0.05 * typical : delta;
-  const FormDescent found = descend(u, wide, Curvature::gauss_newton, 60);
+  const FormDescent found = descend(u, wide, Curvature::gauss_newton, evaluations);
   return {found.theta, found.at.value, found.converged, 0, found.evaluations};
 }
 

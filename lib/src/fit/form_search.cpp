@@ -149,7 +149,9 @@ std::vector<Start> starts_of(const FormProblem& problem, const FormOptions& opti
   const PointSequence sequence(problem.size, options.seed);
   const std::vector<std::size_t> affine = affine_coefficients(problem, sequence);
   const double wide = 0.05 * problem.typical;
-  std::vector<Start> points(options.points);
+  const std::size_t curved = std::min<std::size_t>(problem.free() - affine.size(), 8);
+  std::vector<Start> points(options.points > 0 ? options.points
+                                               : std::max<std::size_t>(512, std::size_t{64} << curved));
   (void)parallel_for(points.size(), options.threads, [&](std::size_t i) {
     Coordinates u(problem.size);
     for (std::size_t k = 0; k < problem.size; ++k)
@@ -175,6 +177,25 @@ std::vector<Start> starts_of(const FormProblem& problem, const FormOptions& opti
 }
 
 bool lower(const FormMinimum& a, const FormMinimum& b) { return a.objective < b.objective; }
+
+// Long valleys, as those of forms with a dozen coefficients, take longer than most starts are worth: the best that have not
+// come to an end go on.
+void go_on(const FormProblem& problem, const FormOptions& options, std::vector<FormMinimum>& minima) {
+  if (std::min_element(minima.begin(), minima.end(), lower)->converged) return;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < minima.size(); ++i) {
+    if (!minima[i].converged) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return lower(minima[a], minima[b]); });
+  order.resize(std::min<std::size_t>(order.size(), 8));
+  (void)parallel_for(order.size(), options.threads, [&](std::size_t j) {
+    FormMinimum& near = minima[order[j]];
+    const int before = near.evaluations;
+    near = problem.approach(near.at, 600);
+    near.evaluations += before;
+  });
+}
 
 // From where the starts came near to the last digits: once for those that came to one place, and not for those in basins
 // that are far higher, of which there are many.
@@ -225,6 +246,7 @@ FormSearch search_form(FormProblem& problem, const FormOptions& options) {
   std::vector<FormMinimum> minima(starts.size());
   (void)parallel_for(starts.size(), options.threads,
                      [&](std::size_t i) { minima[i] = problem.approach(starts[i].at); });
+  go_on(problem, options, minima);
   for (const FormMinimum& near : minima) out.evaluations += near.evaluations;
   if (options.automatic_delta && problem.estimator.loss == Loss::huber) {
     problem.estimator.loss = Loss::least_absolute_deviations;

@@ -185,7 +185,6 @@ class FitFileReader {
       std::sort(out.residuals.begin(), out.residuals.end());
     }
     out.provenance.source = "fit in " + place_;
-    if (out.replicates.empty()) out.provenance.note = why_no_replicates();
     out.provenance.verified = true;  // the reader's own numbers
     out.own_fit = true;
     return out;
@@ -216,14 +215,6 @@ class FitFileReader {
     if (x > slot.high) throw fail(key, "must be at most " + print_number(slot.high, 6) + got);
     if (slot.low == 0) throw fail(key, "must not be negative" + got);
     throw fail(key, (slot.low == least ? "must be positive" : "must be at least " + print_number(slot.low, 6)) + got);
-  }
-
-  [[nodiscard]] std::string why_no_replicates() const {
-    const auto found = result_.find("bootstrap");
-    const Json resamples = found != result_.end() && found->is_object() ? found->value("resamples", Json()) : Json();
-    if (resamples == 0) return "is a fit without resamples (--bootstrap 0)";
-    if (resamples.is_number()) return "is a fit of whose resamples too few had an answer";
-    return "holds no resamples";
   }
 
   void read_range(law::FitRange& range) const {

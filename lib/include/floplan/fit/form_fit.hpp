@@ -47,8 +47,10 @@ struct FormOptions {
   Estimator estimator;
   bool automatic_delta = false;          // 1.345 robust residual sd of the least-absolute-deviations fit
   std::map<std::string, Bounds> bounds;  // by a coefficient's name, within the form's own range; equal ends fix it
-  std::size_t points = 512;              // of the box that are looked at
-  std::size_t starts = 24;               // of those that go down
+  // Points of the box that are looked at; 0: 64 times 2 for each coefficient in which the form is not affine, from 512 to
+  // 16,384.
+  std::size_t points = 0;
+  std::size_t starts = 24;  // of those that go down
   std::uint64_t seed = 1;
   unsigned threads = 1;                             // 0 all cores. Results do not depend on it
   std::vector<std::vector<double>> given_starts{};  // coefficients; they go down too, on equal terms

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A fit of any form as people read it, and as the table that --csv prints: one row a coefficient.
+// A fit of any form as people read it.
+//
+//   form_text(study, table)       how the runs were read, the law with its intervals, how the search went
+//   coefficient_table(study)      the table that --csv prints: one row a coefficient
 //
 // Pitfall: coefficients are often correlated to .999: rounded ones copied from here are another law. --json has every digit.
 #pragma once

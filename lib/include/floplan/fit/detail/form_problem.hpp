@@ -84,7 +84,7 @@ struct FormProblem {
   // To the bottom of the basin of u. near: u is thought to be close, so that the ladder of deltas is for a failure.
   [[nodiscard]] FormMinimum minimise(const Coordinates& u, bool near = false) const;
   // The same from afar, for the first and large part of the way.
-  [[nodiscard]] FormMinimum approach(const Coordinates& u) const;
+  [[nodiscard]] FormMinimum approach(const Coordinates& u, int evaluations = 60) const;
 
  private:
   [[nodiscard]] FormDescent descend(const Coordinates& u, double delta, Curvature curvature, int evaluations) const;
