@@ -103,7 +103,7 @@ TEST_CASE("a file that is no fit is refused with the key and what was there") {
   CHECK(thrown::says(edited("/result/parameters/alpha/value", -1), "must be positive, got -1"));
   CHECK(thrown::says(edited("/result/parameters/A/value", -2), "must not be negative, got -2"));
   CHECK(thrown::says(edited("/result/parameters/E/value", nullptr), "must be a number, got null"));
-  CHECK(thrown::says(edited("/result/parameter_convention", "some"), "total, active or non_embedding"));
+  CHECK(thrown::says(edited("/result/parameter_convention", "some"), "must be a count that floplan knows"));
   CHECK(edited("/result/replicates/rows/3", Json::array({1, 2})).where() == "x.json: result.replicates.rows[3]");
   CHECK(thrown::says(edited("/result/replicates/columns/0", "e"), "must be E, A, B, alpha and beta"));
   CHECK(edited("/result/fit_range/tokens/low", 0).where() == "x.json: result.fit_range.tokens.low");
@@ -161,7 +161,7 @@ TEST_CASE("a fit's file says why it has no interval and where it does not know i
   const std::vector<Warning> bare = remarks(fit::read_fit(report::json_text(result), "my.json"));
   REQUIRE(bare.size() == 1);
   CHECK(bare[0].code == "no_interval");
-  CHECK(bare[0].message == "my.json is a fit without resamples (--bootstrap 0), so no interval can be given");
+  CHECK(bare[0].message == "my.json holds no resamples, so no interval can be given");
   result.erase("fit_range");
   const std::vector<Warning> both = remarks(fit::read_fit(report::json_text(result), "my.json"));
   CHECK(both.size() == 2);

@@ -69,7 +69,7 @@ template <class Form>
 [[nodiscard]] std::optional<Warning> no_interval(const LawRecord<Form>& law) {
   if (!law.replicates.empty()) return std::nullopt;
   std::string why = " was published without a covariance of its coefficients";
-  if (law.own_fit) why = law.provenance.note.empty() ? " holds no resamples" : " " + law.provenance.note;
+  if (law.own_fit) why = " holds no resamples";
   std::string text = law.name + why + ", so no interval can be given";
   if (!law.own_fit) text += "; the spread of several laws (--law a,b,c) says more than none";
   return Warning{"no_interval", text};
