@@ -100,7 +100,7 @@ TEST_CASE("a file that is no fit is refused with the key and what was there") {
   CHECK(thrown::says(edited("/result/parameters/alpha/value", -1), "must be positive, got -1"));
   CHECK(thrown::says(edited("/result/parameters/A/value", -2), "must not be negative, got -2"));
   CHECK(thrown::says(edited("/result/parameters/E/value", nullptr), "must be a number, got null"));
-  CHECK(thrown::says(edited("/result/parameter_convention", "some"), "total, active or non_embedding"));
+  CHECK(thrown::says(edited("/result/parameter_convention", "some"), "a count that floplan knows"));
   CHECK(edited("/result/replicates/rows/3", Json::array({1, 2})).where() == "x.json: result.replicates.rows[3]");
   CHECK(thrown::says(edited("/result/replicates/columns/0", "e"), "must be E, A, B, alpha and beta"));
   CHECK(edited("/result/fit_range/tokens/low", 0).where() == "x.json: result.fit_range.tokens.low");
