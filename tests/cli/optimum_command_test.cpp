@@ -99,3 +99,124 @@ TEST_CASE("a fit's file gives the optimum an interval that grows with the budget
     before = width;
   }
 }
+
+TEST_CASE("laws of every kind stand side by side, with their spread and what each counts") {
+  const Json answer =
+      ask({"optimum", "--law", "besiroglu-2024,llama3-2024,kaplan-2020,muennighoff-2023", "--flop", "1e24"});
+  const Json& laws = answer["result"]["laws"];
+  REQUIRE(laws.size() == 4);
+  CHECK(laws[0]["method"] == "closed form");
+  CHECK(laws[1]["method"] == "allocation law");
+  CHECK(laws[1]["loss"].is_null());
+  CHECK(laws[2]["allocation_law"] == "kaplan-2020-allocation");
+  CHECK(laws[2]["parameter_convention"] == "non_embedding");
+  CHECK(laws[3]["method"] == "numeric");
+  const Json& n = answer["result"]["spread"]["parameters"];
+  CHECK(n["low"] < n["high"]);
+  for (const Json& law : laws) {
+    CHECK(law["parameters"] >= n["low"]);
+    CHECK(law["parameters"] <= n["high"]);
+    CHECK(law["training_flop"].get<double>() == near(1e24, 1e-9));
+  }
+  for (const std::string code : {"law_choice", "companion_law", "no_loss", "parameter_convention"}) {
+    INFO(code);
+    CHECK(cli::warns(answer, code));
+  }
+  const cli::Result text = cli::run({"optimum", "--law", "kaplan-2020,besiroglu-2024", "--flop", "1e24"});
+  CHECK(text.out.find("non-embedding parameters") != std::string::npos);
+  CHECK(text.out.find("by these laws: N ") != std::string::npos);
+}
+
+TEST_CASE("15T unique tokens for a run of 40T: epochs, their worth, and a remark, by either kind of law") {
+  for (const std::string law : {"muennighoff-2023", "besiroglu-2024"}) {
+    const Json answer = ask({"optimum", "--law", law, "--flop", "1e26", "--tokens", "40T", "--unique-tokens", "15T"});
+    const Json& result = answer["result"];
+    CHECK(result["epochs"].get<double>() == near(40.0 / 15, 1e-12));
+    CHECK(result["effective_tokens"].get<double>() == near(3.869369e13, 1e-6));
+    CHECK(result["loss_with_repetition"].is_null() == (law == "muennighoff-2023"));
+    CHECK(cli::warns(answer, "repeated_tokens"));
+  }
+  const Json best =
+      ask({"optimum", "--law", "muennighoff-2023", "--flop", "1e25", "--unique-tokens", "100B"})["result"];
+  CHECK(best["epochs"].get<double>() > 4);
+}
+
+TEST_CASE("Llama 3's digits: 10.46T as printed, 16.29T as in the figure, and the rounding is named") {
+  const Json printed = ask({"optimum", "--law", "llama3-2024-rounded", "--flop", "3.8e25"});
+  CHECK(printed["result"]["tokens"].get<double>() == near(10.46e12, 5e-4));
+  CHECK(cli::warns(printed, "rounded_law"));
+  const Json figure = ask({"optimum", "--law", "llama3-2024", "--flop", "3.8e25"});
+  CHECK(figure["result"]["tokens"].get<double>() == near(16.29e12, 5e-4));
+  const Json fixed = ask({"optimum", "--law", "llama3-2024", "--flop", "3.8e25", "--params", "405B"})["result"];
+  CHECK(fixed["tokens"].get<double>() == near(15.6e12, 5e-3));
+}
+
+TEST_CASE("a machine that serves bounds N and says that it binds") {
+  const cli::Arguments base{"optimum", "--law", "besiroglu-2024", "--flop", "3.8e25", "--serve-count", "8"};
+  const Json bound = ask(base);
+  CHECK(bound["result"]["limit"]["binds"] == "serving_memory");
+  CHECK(bound["result"]["parameters"] == 288000000000);
+  CHECK(bound["result"]["cost_usd"].is_null());
+  CHECK(cli::warns(bound, "serving_memory_binds"));
+  CHECK(bound["inputs"]["serving_machine"]["usable_bytes"] == 576e9);
+  check_refused(cli::operator+(base, {"--params", "405B"}), 3, "must fit");
+  const Json fp8 = ask(cli::operator+(base, {"--params", "405B", "--serve-precision", "fp8"}));
+  CHECK(fp8["result"]["limit"]["binds"] == "none");
+  check_refused({"optimum", "--flop", "1e24", "--serve-usable", "80%"}, 2, "--serve-count");
+}
+
+TEST_CASE("a deadline is a budget, which says what it leaves out") {
+  const Json answer =
+      ask({"optimum", "--deadline", "90d", "--accelerator", "h100-sxm", "--count", "16384", "--mfu", "40%"});
+  const double flop = 16384 * 989e12 * 0.4 * 90 * 86400;
+  CHECK(answer["result"]["deadline"]["flop"].get<double>() == near(flop, 1e-3));  // the catalog's peak has a digit more
+  CHECK(answer["result"]["training_flop"].get<double>() ==
+        near(answer["result"]["deadline"]["flop"].get<double>(), 1e-9));
+  CHECK(cli::warns(answer, "deadline_without_failures"));
+  check_refused({"optimum", "--deadline", "90d"}, 2, "--count");
+  check_refused({"optimum", "--flop", "1e24", "--count", "8"}, 2, "--deadline");
+  check_refused({"optimum", "--deadline", "90d", "--count", "8", "--flop", "1e24"}, 2, "--flop");
+}
+
+TEST_CASE("other inputs of a law are options, missing ones are named, useless ones refused") {
+  const Json moe = ask({"optimum", "--law", "ludziejewski-2025", "--experts", "8", "--flop", "1e20"});
+  CHECK(moe["result"]["method"] == "closed form");
+  CHECK(moe["result"]["parameter_convention"] == "active");
+  CHECK(moe["inputs"]["experts"] == 8);
+  check_refused({"optimum", "--law", "ludziejewski-2025", "--flop", "1e20"}, 2, "--experts");
+  check_refused({"optimum", "--law", "besiroglu-2024", "--experts", "8", "--flop", "1e20"}, 2, "--experts");
+  check_refused({"optimum", "--law", "deepseek-2024-batch", "--flop", "1e20"}, 5, "answers batch");
+  check_refused({"optimum", "--law", "llama3-2024", "--loss", "2"}, 5, "knows no loss");
+}
+
+TEST_CASE("a loss just above the irreducible one is answered, with how absurd it is") {
+  const cli::Result text = cli::run({"optimum", "--law", "besiroglu-2024", "--loss", "1.8171"});
+  CHECK(text.status == 0);
+  CHECK(text.err.find("years of all of NVIDIA's chips") != std::string::npos);
+}
+
+TEST_CASE("a task's forecast stands beside the loss") {
+  const Json answer = ask({"optimum", "--law", "bhagia-2024-piqa", "--flop", "1e22"});
+  const Json& task = answer["result"]["downstream"].at(0);
+  CHECK(task["law"] == "bhagia-2024-piqa-accuracy");
+  CHECK(task["value"].get<double>() > 0.5);
+  CHECK(task["value"].get<double>() < 1);
+  CHECK(cli::warns(answer, "downstream_error"));
+}
+
+TEST_CASE("the file of a fit says for itself what it lacks") {
+  const TemporaryFolder folder;
+  const std::string fit =
+      folder.file("fit.json", R"({"law": "chinchilla", "parameters": {"E": {"value": 1.8}, "A": {"value": 480},
+      "B": {"value": 2100}, "alpha": {"value": 0.35}, "beta": {"value": 0.366}}})");
+  for (const cli::Arguments& command : {cli::Arguments{"optimum", "--law", fit, "--flop", "1e24"},
+                                        cli::Arguments{"predict", "--law", fit, "--params", "1B", "--tokens", "20B"}}) {
+    const Json answer = ask(command);
+    CHECK(cli::warns(answer, "unknown_fit_range"));
+    CHECK(cli::warns(answer, "no_interval"));
+    for (const Json& w : answer["warnings"]) {
+      if (w["code"] == "no_interval")
+        CHECK(w["message"].get<std::string>().find("holds no resamples") != std::string::npos);
+    }
+  }
+}

@@ -50,7 +50,7 @@ void compare(const Jet& jet, const std::vector<double>& x, const Value& value) {
 
 template <law::Form F>
 void check(const F& form, std::span<const double> values) {
-  constexpr std::size_t coefficients = F::coefficients().size(), inputs = F::inputs.size();
+  static constexpr std::size_t coefficients = F::coefficients().size(), inputs = F::inputs.size();
   using Jet = ceres::Jet<double, static_cast<int>(coefficients + inputs)>;
   using JetForm = law::Rebound<F, Jet>;
   std::vector<double> x;

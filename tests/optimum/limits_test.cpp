@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/optimum/limits.hpp"
@@ -11,6 +11,7 @@
 #include "support/near.hpp"
 #include "support/reference.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -22,9 +23,8 @@ optimum::ServingMachine node(catalog::Precision precision) {
   return {"h100-sxm", Count(8), Bytes(80e9), precision, Fraction(optimum::usual_usable_memory)};
 }
 
-bool warns(const Purchase& p, const std::string& code, const std::string& words = "") {
-  return std::any_of(p.warnings.begin(), p.warnings.end(),
-                     [&](const Warning& w) { return w.code == code && w.message.find(words) != std::string::npos; });
+bool warns(const Purchase& p, std::string_view code, std::string_view words = "") {
+  return warned(p.warnings, code, words);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "floplan/report/fit_json.hpp"
+#include "floplan/law/cautions.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,9 +12,11 @@
 #include "floplan/core/random.hpp"
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/fit/study.hpp"
+#include "floplan/law/cautions.hpp"
 #include "floplan/report/fit_text.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
+#include "support/warned.hpp"
 
 namespace {
 
@@ -144,27 +147,29 @@ TEST_CASE("a study sets the chosen estimator beside the usual ones, and each bud
 }
 
 TEST_CASE("a fit's file says why it has no interval and where it does not know its range") {
-  const auto codes = [](const catalog::Law& law) {
-    std::vector<std::string> out;
-    for (const Warning& w : fit::remarks_on(law)) out.push_back(w.code);
+  const auto remarks = [](const catalog::Law& law) {
+    std::vector<Warning> out = law::cautions(law, std::vector<law::Outside>());
+    if (const auto why = law::no_interval(law)) out.push_back(*why);
     return out;
   };
   fit::StudyOptions options;
   options.bootstrap.resamples = 60;
   report::Json result = fitted(options);
-  CHECK(codes(fit::read_fit(report::json_text(result), "my.json")).empty());
+  CHECK(remarks(fit::read_fit(report::json_text(result), "my.json")).empty());
   options.bootstrap.resamples = 0;
   result = fitted(options);
-  const std::vector<Warning> bare = fit::remarks_on(fit::read_fit(report::json_text(result), "my.json"));
+  const std::vector<Warning> bare = remarks(fit::read_fit(report::json_text(result), "my.json"));
   REQUIRE(bare.size() == 1);
   CHECK(bare[0].code == "no_interval");
   CHECK(bare[0].message == "my.json is a fit without resamples (--bootstrap 0), so no interval can be given");
   result.erase("fit_range");
-  CHECK(codes(fit::read_fit(report::json_text(result), "my.json")) ==
-        std::vector<std::string>{"no_interval", "unknown_fit_range"});
+  const std::vector<Warning> both = remarks(fit::read_fit(report::json_text(result), "my.json"));
+  CHECK(both.size() == 2);
+  CHECK(warned(both, "unknown_fit_range"));
+  CHECK(warned(both, "no_interval"));
   catalog::Law published;
   published.name = "somebody-2020";
-  CHECK(fit::remarks_on(published)[0].message.find("published without a covariance") != std::string::npos);
+  CHECK(warned(remarks(published), "no_interval", "published without a covariance"));
 }
 
 TEST_CASE("arrays of plain numbers stand on one line, and parse to the same") {

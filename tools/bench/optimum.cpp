@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/core/random.hpp"
+#include "floplan/optimum/choose.hpp"
 #include "floplan/optimum/compute_optimal.hpp"
 #include "floplan/optimum/lifetime.hpp"
+#include "floplan/optimum/surface.hpp"
 
 namespace {
 
@@ -47,7 +50,20 @@ void lifetime(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(asked.size()));
 }
 
+// By the numeric search, of a law that has no closed form: a thousand budgets with 100B unique tokens.
+void data_limited(benchmark::State& state) {
+  const std::vector<Flop> asked = budgets();
+  optimum::Setting setting;
+  setting.set(law::Input::unique_tokens, 1e11);
+  const optimum::Surface surface = optimum::surface(catalog::any_law(catalog::Catalog(), "muennighoff-2023"), setting);
+  while (state.KeepRunning()) {
+    for (std::size_t i = 0; i < 1000; ++i) benchmark::DoNotOptimize(optimum::for_budget(surface, asked[i]));
+  }
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+
 BENCHMARK(compute_optimal)->Unit(benchmark::kMillisecond);
 BENCHMARK(lifetime)->Unit(benchmark::kMillisecond);
+BENCHMARK(data_limited)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -67,23 +67,6 @@ namespace floplan::fit {
 // Whether a law's name means the file of a fit.
 [[nodiscard]] inline bool names_fit_file(std::string_view name) { return name.ends_with(".json"); }
 
-// What an answer by this law has to say of what the law does not hold: refits for an interval, the range of its runs.
-[[nodiscard]] inline std::vector<Warning> remarks_on(const catalog::Law& law) {
-  std::vector<Warning> out;
-  if (law.replicates.empty()) {
-    out.push_back(
-        {"no_interval", law.name +
-                            (names_fit_file(law.name) ? " " + law.provenance.note
-                                                      : " was published without a covariance of its coefficients") +
-                            ", so no interval can be given"});
-  }
-  if (!law.range.flop_low && !law.range.flop_high && !law.range.parameters_high && !law.range.tokens_high) {
-    out.push_back({"unknown_fit_range",
-                   law.name + " does not say which N, D and C its runs had: how far this extrapolates is not known"});
-  }
-  return out;
-}
-
 namespace detail {
 
 class FitFileReader {
@@ -202,7 +185,6 @@ class FitFileReader {
       std::sort(out.residuals.begin(), out.residuals.end());
     }
     out.provenance.source = "fit in " + place_;
-    if (out.replicates.empty()) out.provenance.note = why_no_replicates();
     out.provenance.verified = true;  // the reader's own numbers
     out.own_fit = true;
     return out;
@@ -233,14 +215,6 @@ class FitFileReader {
     if (x > slot.high) throw fail(key, "must be at most " + print_number(slot.high, 6) + got);
     if (slot.low == 0) throw fail(key, "must not be negative" + got);
     throw fail(key, (slot.low == least ? "must be positive" : "must be at least " + print_number(slot.low, 6)) + got);
-  }
-
-  [[nodiscard]] std::string why_no_replicates() const {
-    const auto found = result_.find("bootstrap");
-    const Json resamples = found != result_.end() && found->is_object() ? found->value("resamples", Json()) : Json();
-    if (resamples == 0) return "is a fit without resamples (--bootstrap 0)";
-    if (resamples.is_number()) return "is a fit of whose resamples too few had an answer";
-    return "holds no resamples";
   }
 
   void read_range(law::FitRange& range) const {

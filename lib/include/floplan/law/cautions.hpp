@@ -5,8 +5,8 @@
 //   for (const Warning& w : law::cautions(record, law::outside(record.range, inputs, values))) ...
 //   law::no_interval(record)                                         why it has no interval, if it has none
 //
-// Codes: extrapolation, no_fit_range (nothing is known of where it was fitted, so extrapolation was not checked),
-// rounded_law, unverified_law, no_interval. Every command that uses a law gives the same words.
+// Codes: extrapolation, unknown_fit_range (so that extrapolation was not checked), rounded_law, unverified_law,
+// no_interval. Every command that uses a law gives the same words.
 //
 // Pitfall: a remark never changes a number. Whether the law's form holds that far out, none of them can say.
 #pragma once
@@ -50,8 +50,8 @@ template <class Form>
 [[nodiscard]] std::vector<Warning> cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
   std::vector<Warning> out = outside_cautions(law, outside);
   if (!has_range(law.range)) {
-    out.push_back({"no_fit_range", law.name + (law.own_fit ? " has no fit_range" : " was published without a range") +
-                                       ": how far this extrapolates was not checked"});
+    out.push_back({"unknown_fit_range",
+                   law.name + " does not say which N, D and C its runs had: how far this extrapolates is not known"});
   }
   if (law.rounded) {
     const std::string& note = law.provenance.note;
@@ -68,13 +68,11 @@ template <class Form>
 template <class Form>
 [[nodiscard]] std::optional<Warning> no_interval(const LawRecord<Form>& law) {
   if (!law.replicates.empty()) return std::nullopt;
-  if (law.own_fit) {
-    return Warning{"no_interval",
-                   law.name + " holds no resamples, so no interval can be given: fit with --bootstrap for one"};
-  }
-  return Warning{"no_interval", law.name +
-                                    " was published without a covariance of its coefficients, so no interval can be "
-                                    "given; the spread of several laws (--law a,b,c) says more than none"};
+  std::string why = " was published without a covariance of its coefficients";
+  if (law.own_fit) why = law.provenance.note.empty() ? " holds no resamples" : " " + law.provenance.note;
+  std::string text = law.name + why + ", so no interval can be given";
+  if (!law.own_fit) text += "; the spread of several laws (--law a,b,c) says more than none";
+  return Warning{"no_interval", text};
 }
 
 }  // namespace floplan::law
