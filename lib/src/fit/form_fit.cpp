@@ -150,6 +150,12 @@ void remark(FormReport& report) {
   if (report.degrees_of_freedom == 0)
     warn("no_degrees_of_freedom", "as many coefficients as distinct rows: no residual, no interval");
   if (!report.identifiability.identifiable) warn("not_identified", report.identifiability.reason);
+  const Estimator& estimator = report.options.estimator;
+  if (estimator.loss == Loss::huber && report.robust_residual_sd > 3 * estimator.delta)
+    warn("delta_below_noise", "delta " + text(estimator.delta) + " is " +
+                                  text(estimator.delta / report.robust_residual_sd) +
+                                  " of the residual sd: close to least absolute deviations; 1.345 sd would be " +
+                                  text(1.345 * report.robust_residual_sd));
 }
 
 }  // namespace
