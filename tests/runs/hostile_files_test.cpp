@@ -43,7 +43,7 @@ TEST_CASE("random bytes are refused or read, and never more than that") {
     for (int k = 0; k < length; ++k) {
       text += random.uniform() < 0.9
                   ? likely[static_cast<std::size_t>(random.uniform() * static_cast<double>(likely.size()))]
-                  : static_cast<char>(random.uniform() * 256);
+                  : static_cast<char>(random.below(256));
     }
     reads_or_refuses(text);
     runs::ReadOptions options;
