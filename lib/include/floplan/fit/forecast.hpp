@@ -82,7 +82,8 @@ namespace detail {
   const std::array values = {loss};
   for (const char* kind : {"accuracy", "error"}) {
     std::optional<law::AnyLaw> companion = catalog::companion(catalog, law, kind);
-    if (!companion) continue;
+    // A companion that refuses the loss has nothing to say of it: an error rate below zero, say.
+    if (!companion || !law::refusal(companion->form, values).empty()) continue;
     const double value = law::evaluate(companion->form, values);
     std::vector<law::Outside> outside = law::outside(companion->range, law::inputs(companion->form), values);
     out.push_back({std::move(*companion), value, std::move(outside)});
