@@ -44,6 +44,7 @@ Range usual(law::Input input) {
     case law::Input::experts: return {2, 128};
     case law::Input::granularity: return {1, 16};
     case law::Input::sparsity: return {0, 0.98};
+    case law::Input::weight_sparsity: return {0, 0.9};
     case law::Input::activation_ratio: return {0.01, 1};
     case law::Input::shared_share: return {0, 0.5};
     case law::Input::weight_bits:

@@ -170,7 +170,8 @@ std::vector<Start> starts_of(const FormProblem& problem, const FormOptions& opti
     }
     out.push_back({problem.position(given), 0});
   }
-  for (std::size_t i = 0; i < points.size() && i < options.starts; ++i) {
+  const std::size_t count = options.starts > 0 ? options.starts : curved < 6 ? 24 : 128;
+  for (std::size_t i = 0; i < points.size() && i < count; ++i) {
     if (std::isfinite(points[i].objective)) out.push_back(points[i]);
   }
   return out;
@@ -188,7 +189,7 @@ void go_on(const FormProblem& problem, const FormOptions& options, std::vector<F
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return lower(minima[a], minima[b]); });
-  order.resize(std::min<std::size_t>(order.size(), 8));
+  order.resize(std::min(order.size(), std::max<std::size_t>(8, minima.size() / 3)));
   (void)parallel_for(order.size(), options.threads, [&](std::size_t j) {
     FormMinimum& near = minima[order[j]];
     const int before = near.evaluations;

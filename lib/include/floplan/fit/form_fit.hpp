@@ -16,8 +16,8 @@
 // The same bits at any thread count and order of rows; the same answer, to 1e-8, in any unit of inputs or output.
 // Errors: data for rows that cannot be used, usage for options that do not fit the form, no_answer (too_few_rows). A fit
 // that is not to be trusted is a value; require_trusted refuses it.
-// Cost: 240 rows, 5 coefficients, 24 starts: some .1 s. The Chinchilla form has a path of its own that is a hundred times
-// faster and knows every basin (chinchilla.hpp).
+// Cost: 240 rows, 5 coefficients: some .1 s; 11 coefficients: seconds. The Chinchilla form has a path of its own that is a
+// hundred times faster and knows every basin (chinchilla.hpp).
 // Pitfall: "lowest found" is not "lowest": read search.agreeing, and give more starts where it is small.
 #pragma once
 
@@ -50,7 +50,7 @@ struct FormOptions {
   // Points of the box that are looked at; 0: 64 times 2 for each coefficient in which the form is not affine, from 512 to
   // 16,384.
   std::size_t points = 0;
-  std::size_t starts = 24;  // of those that go down
+  std::size_t starts = 0;  // of those that go down; 0: 24, or 128 where six or more coefficients are not affine
   std::uint64_t seed = 1;
   unsigned threads = 1;                             // 0 all cores. Results do not depend on it
   std::vector<std::vector<double>> given_starts{};  // coefficients; they go down too, on equal terms
