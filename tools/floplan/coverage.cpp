@@ -52,6 +52,17 @@ std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
 Answer answer_recovery(const Options& o) {
   if (!o.runs.files.empty())
     throw Error(Failure::usage, "bad_combination", "--recovery", "plants laws of its own and takes no runs");
+  const std::pair<const char*, bool> given[] = {{"--sets", o.sets != "1000"},
+                                                {"--bootstrap", o.resamples != "400"},
+                                                {"--seed", o.seed != "1"},
+                                                {"--level", o.level != "0.9"},
+                                                {"--fix", !o.estimator.fixed.empty()},
+                                                {"--bound", !o.estimator.bounds.empty()},
+                                                {"--where", !o.runs.where.empty()},
+                                                {"--columns", !o.runs.columns.empty()}};
+  for (const auto& [option, was] : given) {
+    if (was) throw Error(Failure::usage, "bad_combination", option, "has no meaning with --recovery");
+  }
   constexpr double goal = 1e-8;
   const std::vector<fit::RecoveryReport> all = fit::recover(
       fit::recovery_lattice(), o.estimator.read(), whole_option<unsigned>(o.threads.value_or("0"), "--threads", 1024));

@@ -139,10 +139,11 @@ Answer answer_form(const Session& session, const Options& o) {
   if (options.bootstrap.resamples > 0) options.bootstrap.stop = session.interruptible();
   const fit::FormStudy study = naming_rows(table, [&] {
     fit::FormStudy out = fit::study_form(model, fit::form_rows(table), options);
-    if (!o.anyway) fit::require_trusted(out.fit);
+    if (!o.anyway) fit::require_trusted(out);
     return out;
   });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());
+  name_places(answer.warnings, table);
   answer.interrupted = study.boot.stopped;
   answer.inputs = o.runs.inputs();
   answer.inputs.update({{"law", o.law},

@@ -50,17 +50,19 @@ fit::IsoflopStudyOptions study_options(const Options& o) {
   return out;
 }
 
-// Every run of the files where --where chose some; nothing where they cannot be read without it.
-std::optional<runs::RunTable> unfiltered(const Options& o) {
-  if (o.runs.where.empty()) return std::nullopt;
-  RunOptions all = o.runs;
-  all.where.clear();
+// Every run of the files where --where chose some, or those that the file does not mark as outliers where none were
+// chosen; nothing where they cannot be read so.
+fit::OtherRuns other_runs(const Options& o, const runs::RunTable& table) {
+  if (o.runs.where.empty() && table.unused_marks.empty()) return {};
+  RunOptions other = o.runs;
+  other.where = o.runs.where.empty() ? table.unused_marks.front() : "";
   std::vector<Warning> ignored;
   try {
-    return all.read(ignored, false);
+    const runs::RunTable read = other.read(ignored, false);
+    return {read.observations, budgets_of(read), o.runs.where.empty()};
   } catch (const Error& error) {
     if (error.failure() == Failure::internal) throw;
-    return std::nullopt;
+    return {};
   }
 }
 
@@ -68,11 +70,9 @@ Answer answer_isoflop(const Session&, const Options& o) {
   const fit::IsoflopStudyOptions options = study_options(o);
   Answer answer;
   const runs::RunTable table = o.runs.read(answer.warnings, false);
-  const runs::RunTable everything = unfiltered(o).value_or(runs::RunTable());
-  const fit::IsoflopStudy study = naming_rows(table, [&] {
-    return fit::isoflop_study(table.observations, budgets_of(table), options, everything.observations,
-                              budgets_of(everything));
-  });
+  const fit::OtherRuns others = other_runs(o, table);
+  const fit::IsoflopStudy study =
+      naming_rows(table, [&] { return fit::isoflop_study(table.observations, budgets_of(table), options, others); });
   answer.warnings.insert(answer.warnings.end(), study.warnings.begin(), study.warnings.end());
   name_places(answer.warnings, table);
   answer.inputs = o.runs.inputs();

@@ -176,8 +176,11 @@ Answer answer_optimum(const Session& session, const Options& o) {
   q.budget = given<Flop>(o.flop, "--flop");
   if (o.loss) q.loss = parse_number(*o.loss, "--loss");
   const std::optional<optimum::Deadline> deadline = deadline_of(session, o);
-  if (int(q.budget.has_value()) + int(q.loss.has_value()) + int(deadline.has_value()) != 1)
-    throw Error(Failure::usage, "missing_option", "--flop", "needs one of --flop, --loss and --deadline");
+  const int asked_for = int(q.budget.has_value()) + int(q.loss.has_value()) + int(deadline.has_value());
+  if (asked_for == 0)
+    throw Error(Failure::usage, "missing_option", "--flop", "or --loss or --deadline is needed: what is to be bought?");
+  if (asked_for > 1)
+    throw Error(Failure::usage, "bad_question", "--flop", "--loss and --deadline exclude each other: give one of them");
   if (deadline) q.budget = deadline->budget();
   q.parameters = given<Parameters>(o.params, "--params");
   q.most_parameters = given<Parameters>(o.max_params, "--max-params");
@@ -200,10 +203,31 @@ Answer answer_optimum(const Session& session, const Options& o) {
     for (const Warning& w : p.warnings)
       answer.warnings.push_back(
           {w.code, laws.size() > 1 && !w.message.starts_with(law.name) ? law.name + ": " + w.message : w.message});
+    if (deadline && p.training_flop().value > q.budget->value * (1 + 1e-9)) {
+      throw Error(Failure::infeasible, "over_deadline", "--deadline",
+                  law.name + ": with what is to be served, the loss that these FLOP reach takes " +
+                      print(p.training_flop(), 4) + " FLOP of training, " +
+                      print_short(deadline->duration * (p.training_flop() / *q.budget)) +
+                      " on this cluster: give more time, a --loss, or ask without serving");
+    }
     purchases.push_back(p);
     asked.push_back({std::move(law), std::move(p), priced});
   }
   if (asked.size() > 1) answer.warnings.push_back(optimum::law_choice(optimum::spread(purchases)));
+  for (const report::AskedLaw& a : asked) {
+    if (q.loss && a.law.loss_unit != asked.front().law.loss_unit) {
+      throw Error(Failure::usage, "loss_units", "--loss",
+                  "means different things to these laws: " + asked.front().law.name + " speaks of " +
+                      asked.front().law.loss_unit + ", " + a.law.name + " of " + a.law.loss_unit);
+    }
+    if (a.law.parameter_convention != asked.front().law.parameter_convention) {
+      answer.warnings.push_back(
+          {"mixed_conventions", "N is not one count here: " + asked.front().law.name + " counts " +
+                                    optimum::counted_text(asked.front().law.parameter_convention) + ", " + a.law.name +
+                                    " " + optimum::counted_text(a.law.parameter_convention)});
+      break;
+    }
+  }
   answer.inputs = report::question_json(q);
   answer.inputs["law"] = o.laws;
   answer.inputs["level"] = level;

@@ -29,11 +29,21 @@ void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> 
   if (!unique || tokens == inputs.end()) return;
   double& d = values[static_cast<std::size_t>(tokens - inputs.begin())];
   const Tokens planned(d), fresh = parse<Tokens>(*unique, "--unique-tokens");
-  const optimum::Repetition r = optimum::repetition(planned, fresh);
+  const auto* own = std::get_if<law::RepeatedData<>>(&law.form);
+  const optimum::Repetition r =
+      optimum::repetition(planned, fresh, own != nullptr ? own->token_decay : optimum::token_decay_of_muennighoff);
   answer.inputs["unique_tokens"] = report::count_json(fresh);
   answer.result["epochs"] = r.epochs;
   answer.result["effective_tokens"] = report::count_json(r.effective);
-  if (r.epochs <= 1 || std::find(inputs.begin(), inputs.end(), law::Input::unique_tokens) != inputs.end()) return;
+  if (r.epochs <= 1) return;
+  if (std::find(inputs.begin(), inputs.end(), law::Input::unique_tokens) != inputs.end()) {
+    answer.text +=
+        "epochs          " + print_number(r.epochs, 3) + ", worth " + print(r.effective, 4) + " fresh tokens\n";
+    answer.warnings.push_back({"repeated_tokens", print_number(r.epochs, 3) + " epochs over " + print(fresh, 4) +
+                                                      " tokens are worth " + print(r.effective, 4) + " fresh ones; " +
+                                                      optimum::worth_of_epochs(r.epochs)});
+    return;
+  }
   d = r.effective.value;
   const double repeated = law::evaluate(law.form, values);
   answer.result["repeated_loss"] = repeated;

@@ -285,14 +285,16 @@ namespace detail {
   return out;
 }
 
-// draws: of replicates, those that are not finite left out; fewer than two give nan ends.
+// draws: of replicates, those that are not finite left out. nan ends from fewer than two, or too few for the level.
 [[nodiscard]] inline Estimate estimate_of_draws(std::vector<double> draws, double value, double level) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   Estimate out{value, nan, {nan, nan, level}};
   std::erase_if(draws, [](double draw) { return !std::isfinite(draw); });
   if (draws.size() < 2) return out;
+  // The resamples know nothing of a tail that holds less than one of them.
+  const bool known_tail = (1 - level) / 2 * static_cast<double>(draws.size()) >= 1 - 1e-9;
   out.standard_error = summarise(draws).standard_deviation;
-  out.interval = bias_corrected_interval(std::move(draws), value, level);
+  if (known_tail) out.interval = bias_corrected_interval(std::move(draws), value, level);
   return out;
 }
 

@@ -121,7 +121,7 @@ class FitFileReader {
       for (const auto& c : F::coefficients()) {
         // A term of the Chinchilla form may have vanished, and its fit searches exponents from zero.
         const bool own = std::is_same_v<F, law::Chinchilla<>>;
-        const double all = std::numeric_limits<double>::max();
+        const double all = 1e30;  // far above any fit's, and no overflow in a loss
         const bool exponent = std::string_view(c.name).size() > 1;
         out.push_back({c.name, &(form.*c.field), own ? (exponent ? std::numeric_limits<double>::min() : 0) : c.low,
                        own ? (exponent ? 20 : all) : c.high});
@@ -316,10 +316,50 @@ template <class Use>
   return detail::with_fit(text, place, [](const detail::FitFileReader& reader) { return reader.read_any(); });
 }
 
+namespace detail {
+
+// A law of any form that is E + A/N^alpha + B/D^beta all the same (one exponent for both, say), as one of that form; absent for a name that the catalog does not know.
+// Error(usage) for a law that is of another form.
+[[nodiscard]] inline std::optional<catalog::Law> as_chinchilla(const catalog::Catalog& catalog, std::string_view name,
+                                                               std::string_view where) {
+  const std::string wanted = lower_case(name);
+  for (const law::AnyLaw& law : catalog::any_laws(catalog)) {
+    const bool found =
+        law.name == wanted || std::find(law.aliases.begin(), law.aliases.end(), wanted) != law.aliases.end();
+    if (!found) continue;
+    const std::vector<double> ones(law::inputs(law.form).size(), 1.0);
+    const auto form = ones.size() == 2 ? law::section(law.form, ones) : std::nullopt;
+    if (!form) {
+      throw Error(Failure::usage, "other_form", std::string(where),
+                  "must be a law E + A/N^alpha + B/D^beta of N and D, and " + law.name + " is " +
+                      law::formula_of(law.form) + ": predict and optimum take it");
+    }
+    catalog::Law out;
+    out.name = law.name;
+    out.aliases = law.aliases;
+    out.title = law.title;
+    out.form = *form;
+    out.parameter_convention = law.parameter_convention;
+    out.flop_convention = law.flop_convention;
+    out.loss_unit = law.loss_unit;
+    out.rounded = law.rounded;
+    out.trust = law.trust;
+    out.range = law.range;
+    out.provenance = law.provenance;
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace detail
+
 // name: an entry of the catalog, or a file of a fit (*.json), relative to `folder`. where: what asked for it, for errors.
 [[nodiscard]] inline catalog::Law find_law(std::string_view name, std::string_view where,
                                            const catalog::Catalog& catalog, const std::filesystem::path& folder = {}) {
-  if (!names_fit_file(name)) return catalog.law(name, where);
+  if (!names_fit_file(name)) {
+    if (auto known = detail::as_chinchilla(catalog, name, where)) return std::move(*known);
+    return catalog.law(name, where);  // which says what names are near
+  }
   const std::filesystem::path path = folder / std::filesystem::path(name);
   return read_fit(read_text_file(path), path.string());
 }

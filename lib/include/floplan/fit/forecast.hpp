@@ -45,6 +45,7 @@ struct Forecast {
   std::optional<Estimate> estimate;
   std::optional<Interval> new_run;
   std::vector<law::Outside> outside;
+  bool range_known = true;  // whether an end of the range of any input is known
   std::vector<Downstream> downstream;
 
   [[nodiscard]] double extrapolation_decades() const {
@@ -98,8 +99,15 @@ namespace detail {
   Forecast out;
   out.output = law::output(law.form);
   out.value = law::evaluate(law.form, values);
+  const bool share = out.output == law::Output::accuracy || out.output == law::Output::error;
+  if (!std::isfinite(out.value) || (share && !(out.value >= 0 && out.value <= 1))) {
+    throw Error(Failure::no_answer, "impossible_value", law.name,
+                "gives " + std::string(law::info(out.output).key) + " " + print_number(out.value, 5) +
+                    ", which cannot be: it is asked far outside where it holds");
+  }
   out.terms = detail::terms_of(law.form, values);
   out.outside = law::outside(law.range, law::inputs(law.form), values);
+  out.range_known = law::knows_range(law.range, law::inputs(law.form));
   if (law.replicates.size() >= fewest_replicates) {
     std::vector<double> draws;
     draws.reserve(law.replicates.size());

@@ -53,7 +53,14 @@ struct FormStudy {
     out.push_back({law::info(input).key, law::info(input).low, law::info(input).high});
   const std::string output = law::info(model.output).key;
   const auto counted = law::find_input(output);
-  out.push_back({output, counted ? law::info(*counted).low : -1e99, counted ? law::info(*counted).high : 1e99});
+  const bool share = model.output == law::Output::accuracy || model.output == law::Output::error;
+  out.push_back({output,
+                 counted ? law::info(*counted).low
+                 : share ? 0
+                         : -1e99,
+                 counted ? law::info(*counted).high
+                 : share ? 1
+                         : 1e99});
   return out;
 }
 
@@ -67,6 +74,32 @@ struct FormStudy {
   }
   return out;
 }
+
+namespace detail {
+
+// Rows beyond far_residual robust sd of the law, the furthest three.
+inline void name_far_rows(FormStudy& study, const FormModel& model, const std::vector<FormRow>& rows) {
+  std::vector<std::pair<double, std::size_t>> far;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double fitted = model.value(study.fit.coefficients.data(), rows[i].inputs.data(), nullptr);
+    const double r = std::abs(residual(study.fit.options.estimator, fitted, rows[i].output));
+    if (rows[i].weight > 0 && r > far_residual * std::max(study.fit.robust_residual_sd, 1e-9)) far.emplace_back(-r, i);
+  }
+  if (far.empty()) return;
+  std::sort(far.begin(), far.end());
+  std::string text;
+  for (std::size_t k = 0; k < std::min<std::size_t>(3, far.size()); ++k) {
+    text += (text.empty() ? "" : ", ") + std::string("row ") + std::to_string(far[k].second + 1) + " (" +
+            law::info(model.output).key + " " + print_number(rows[far[k].second].output, 5) + ") by " +
+            print_number(-far[k].first / study.fit.robust_residual_sd, 3);
+  }
+  study.warnings.push_back(
+      {"outlier_row", "far from the law, in residual sd: " + text +
+                          (far.size() > 3 ? " and " + std::to_string(far.size() - 3) + " more" : "") +
+                          "; diverged runs and wrong cells look so"});
+}
+
+}  // namespace detail
 
 [[nodiscard]] inline FormStudy study_form(const FormModel& model, const std::vector<FormRow>& rows,
                                           const FormStudyOptions& options = {}) {
@@ -88,6 +121,7 @@ struct FormStudy {
     out.bootstrap_seconds = seconds(before);
     out.warnings.insert(out.warnings.end(), out.boot.warnings.begin(), out.boot.warnings.end());
   }
+  detail::name_far_rows(out, model, rows);
   if (out.fit.degrees_of_freedom == 0) return out;
   const double scale =
       std::sqrt(static_cast<double>(out.fit.distinct_rows) / static_cast<double>(out.fit.degrees_of_freedom));
@@ -106,6 +140,41 @@ struct FormStudy {
   if (!std::all_of(out.log_residuals.begin(), out.log_residuals.end(), finite)) out.log_residuals.clear();
   std::sort(out.log_residuals.begin(), out.log_residuals.end());
   return out;
+}
+
+// The share of the resamples that have no answer, or one at an end of the search, above which the runs do not determine
+// the law, whatever the curvature at its estimate says.
+inline constexpr double most_lost_resamples = 0.25;
+
+// Throws Error(no_answer) for what the fit itself is not to be trusted for (form_fit.hpp), for a sigmoid of which the runs
+// do not reach the middle, so that one of its ends is a guess, and for resamples that go astray too often.
+inline void require_trusted(const FormStudy& study) {
+  require_trusted(study.fit);
+  const FormModel& model = study.fit.model;
+  if (model.name == law::Sigmoid<>::name) {
+    for (std::size_t k = 0; k < model.coefficients.size(); ++k) {
+      if (model.coefficients[k].name != "x0") continue;
+      for (const law::InputRange& r : study.fit.range.others) {
+        const double middle = study.fit.coefficients[k];
+        if (r.input != law::Input::loss || (r.low <= middle && middle <= r.high)) continue;
+        throw Error(Failure::no_answer, "unidentified_asymptote", "fit",
+                    "an asymptote of the curve is unidentified: its middle, at a loss of " + print_number(middle, 4) +
+                        ", lies outside the runs' losses, " + print_number(*r.low, 4) + " to " +
+                        print_number(*r.high, 4) +
+                        "; run models on both sides of it, or fix b or a; --anyway shows "
+                        "what there is");
+      }
+    }
+  }
+  const auto lost = static_cast<double>(study.boot.failed + study.boot.at_bound);
+  const auto all = static_cast<double>(study.boot.failed + study.boot.laws.size());
+  if (all > 0 && lost > most_lost_resamples * all) {
+    throw Error(Failure::no_answer, "not_identified", "fit",
+                "these runs do not identify the law: of " + print_number(all, 6) + " resamples " +
+                    std::to_string(study.boot.failed) + " have no answer and " + std::to_string(study.boot.at_bound) +
+                    " end at a bound of the search; run a wider range, or fix a coefficient; --anyway shows what there "
+                    "is");
+  }
 }
 
 // Coefficient k with its bootstrap interval.

@@ -46,7 +46,7 @@ struct IsoflopStudyOptions {
 
 // Another choice of profiles, or of runs.
 struct IsoflopBeside {
-  std::string name;  // all_profiles, interior, all_runs
+  std::string name;  // all_profiles, interior, all_runs, unmarked_runs
   std::string what;  // in words
   IsoflopReport report;
   IsoflopDifference why;  // from this to the answer
@@ -100,11 +100,17 @@ template <class Result>
 
 }  // namespace detail
 
-// flop: C of each row. everything: the runs before some were chosen, with their C; empty where none were left out.
+// Other runs of the same files, to be set beside: those before some were chosen, or those that the file itself does not
+// mark as outliers.
+struct OtherRuns {
+  std::vector<runs::Observation> rows;  // empty: none
+  std::vector<double> flop;
+  bool unmarked = false;
+};
+
+// flop: C of each row.
 [[nodiscard]] inline IsoflopStudy isoflop_study(std::span<const runs::Observation> rows, std::span<const double> flop,
-                                                const IsoflopStudyOptions& options = {},
-                                                std::span<const runs::Observation> everything = {},
-                                                std::span<const double> flop_of_everything = {}) {
+                                                const IsoflopStudyOptions& options = {}, const OtherRuns& others = {}) {
   IsoflopStudy out;
   out.options = options;
   out.groups = group_by_budget(rows, flop, options.grouping);
@@ -154,9 +160,15 @@ template <class Result>
     add("all_profiles", "every profile that has a minimum", with_control(false, out.groups.budgets));
     if (!chosen.quality_control)
       add("interior", "profiles with an interior minimum only", with_control(true, out.groups.budgets));
-    if (!everything.empty()) {
-      const BudgetGroups all = group_by_budget(everything, flop_of_everything, options.grouping);
-      add("all_runs", "every run of the file, and every profile that has a minimum", with_control(false, all.budgets));
+    if (!others.rows.empty()) {
+      const BudgetGroups groups = group_by_budget(others.rows, others.flop, options.grouping);
+      if (others.unmarked) {
+        add("unmarked_runs", "the runs that the file does not mark as outliers",
+            with_control(chosen.quality_control, groups.budgets));
+      } else {
+        add("all_runs", "every run of the file, and every profile that has a minimum",
+            with_control(false, groups.budgets));
+      }
     }
   }
   out.methods = compare_methods(out.groups.budgets, chosen, out.surface ? &out.surface->law : nullptr);

@@ -77,4 +77,25 @@ struct Outside {
   return out;
 }
 
+// Whether an end of the range of any of the inputs is known, or of C.
+[[nodiscard]] inline bool knows_range(const FitRange& range, std::span<const Input> inputs) {
+  for (const Input input : inputs) {
+    switch (input) {
+      case Input::parameters:
+      case Input::active_parameters:
+        if (range.parameters_low || range.parameters_high) return true;
+        break;
+      case Input::tokens:
+        if (range.tokens_low || range.tokens_high) return true;
+        break;
+      case Input::flop: break;
+      default:
+        for (const InputRange& other : range.others) {
+          if (other.input == input && (other.low || other.high)) return true;
+        }
+    }
+  }
+  return range.flop_low || range.flop_high;
+}
+
 }  // namespace floplan::law

@@ -46,7 +46,7 @@ struct RunPoint {
       case law::Input::tokens: return number(tokens);
       case law::Input::flop: {
         if (flop) return flop->value;
-        const auto n = counted ? std::optional(counted->active.value) : number(parameters);
+        const auto n = count();  // 6 N D of the parameters that the law counts
         return n && tokens ? std::optional(6 * *n * tokens->value) : std::nullopt;
       }
       case law::Input::loss: return loss;

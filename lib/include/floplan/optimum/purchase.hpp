@@ -58,6 +58,15 @@ namespace detail {
   const bool serves = q.demand.equivalent_tokens() > 0;
   if (q.budget && !serves) return for_budget(s, *q.budget, most);
   const double loss = q.loss ? *q.loss : loss_of(s, for_budget(s, *q.budget));
+  // A limit below what the budget's loss takes leaves the budget to be spent at the limit.
+  if (q.budget && most) {
+    try {
+      return for_loss(s, loss, q.demand, most);
+    } catch (const Error& error) {
+      if (error.failure() != Failure::infeasible) throw;
+      return for_budget(s, *q.budget, most);
+    }
+  }
   if (q.parameters) return {*q.parameters, tokens_for_loss(s, *q.parameters, loss)};
   if (q.tokens) return {parameters_for_loss(s, *q.tokens, loss), *q.tokens};
   return for_loss(s, loss, q.demand, most);
@@ -73,7 +82,7 @@ namespace detail {
 inline void add_intervals(Purchase& out, const law::AnyLaw& law, const Question& q, double level) {
   if (law.replicates.empty()) return;
   const Setting setting = setting_of(q);
-  std::vector<double> n, d, loss;
+  std::vector<double> n, d, loss, flop;
   for (const law::AnyForm& form : law.replicates) {
     try {
       const Surface s = surface(law, form, setting);
@@ -81,14 +90,18 @@ inline void add_intervals(Purchase& out, const law::AnyLaw& law, const Question&
       n.push_back(split.parameters.value);
       d.push_back(split.tokens.value);
       loss.push_back(loss_of(s, split));
+      flop.push_back(split.training_flop().value * s.active_share);
     } catch (const Error&) {
       ++out.without_answer;
     }
   }
-  if (law.replicates.size() < fit::fewest_replicates) n = d = loss = {};
+  if (law.replicates.size() < fit::fewest_replicates) n = d = loss = flop = {};
   out.parameters = fit::estimate_of_draws(std::move(n), out.split.parameters.value, level);
   out.tokens = fit::estimate_of_draws(std::move(d), out.split.tokens.value, level);
-  out.loss_estimate = fit::estimate_of_draws(std::move(loss), *out.loss, level);
+  if (!q.loss) out.loss_estimate = fit::estimate_of_draws(std::move(loss), *out.loss, level);
+  // With a budget and no serving, every replicate spends the budget.
+  if (q.loss || q.demand.equivalent_tokens() > 0)
+    out.training_estimate = fit::estimate_of_draws(std::move(flop), out.training_flop().value, level);
 }
 
 // R_D* of a law of repeated data, Muennighoff's for any other.
@@ -142,14 +155,41 @@ inline void add_costs(Purchase& out, const Question& q) {
   return out;
 }
 
+// The compute-optimal split for a loss; for one so far off that the search finds none, the split that has it.
+[[nodiscard]] inline Split best_for(const Surface& s, double loss, const Split& otherwise) {
+  try {
+    return for_loss(s, loss);
+  } catch (const Error&) {
+    return otherwise;
+  }
+}
+
+// Throws Error(infeasible) for an answer that is no run: less than one parameter or token, or more than 1e24.
+inline void require_a_run(const Split& s, const std::string& law) {
+  const auto possible = [](double x) { return x >= 1 && x <= 1e24; };
+  if (possible(s.parameters.value) && possible(s.tokens.value)) return;
+  throw Error(Failure::infeasible, "no_such_run", "optimum",
+              law + " answers with N " + print_number(s.parameters.value, 4) + " and D " +
+                  print_number(s.tokens.value, 4) + ", and both must be from 1 to 1e24");
+}
+
 [[nodiscard]] inline Purchase buy_by_surface(const law::AnyLaw& law, const Question& q, double level) {
+  const std::vector<double> anywhere = input_values(law, setting_of(q), {Parameters(1e9), Tokens(1e10)});
+  if (const std::string why = law::refusal(law.form, anywhere); !why.empty())
+    throw Error(Failure::usage, "outside_law", "optimum", law.name + ": " + why);
   const Surface s = surface(law, setting_of(q));
   Purchase out;
   out.method = s.section ? Method::closed_form : Method::numeric;
   out.active_share = s.active_share;
   out.split = answer(s, q);
   out.loss = loss_of(s, out.split);
-  out.training_only = q.budget ? for_budget(s, *q.budget) : for_loss(s, *q.loss);
+  // What the limits forbid is no alternative.
+  const std::optional<Parameters> most = most_parameters(q);
+  const bool given = q.parameters || q.tokens;
+  // A split that was given has a loss of its own; the alternative to it is the best one for that loss.
+  out.training_only = q.budget && !given ? for_budget(s, *q.budget, most)
+                      : q.budget         ? best_for(s, *out.loss, out.split)
+                                         : for_loss(s, *q.loss, {}, most);
   try {
     out.overhead = out.split.training_flop() / for_loss(s, *out.loss).training_flop() - 1;
   } catch (const Error&) {  // a split far off: no N and D that the search visits are best for so high a loss
@@ -167,6 +207,7 @@ inline void add_costs(Purchase& out, const Question& q) {
   check(q);
   const law::AnyForm& form = allocation != nullptr ? allocation->form : law.form;
   Purchase out = is_allocation(form) ? detail::buy_by_allocation(law, form, q) : detail::buy_by_surface(law, q, level);
+  detail::require_a_run(out.split, law.name);
   if (allocation != nullptr) out.allocation_law = allocation->name;
   if (!out.loss) detail::add_repetition(out, law, q, nullptr);
   detail::add_costs(out, q);

@@ -22,6 +22,7 @@
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/cautions.hpp"
 #include "floplan/optimum/question.hpp"
+#include "floplan/optimum/repetition.hpp"
 #include "floplan/optimum/surface.hpp"
 
 namespace floplan::optimum {
@@ -62,9 +63,7 @@ inline void add_data_cautions(std::vector<Warning>& out, const law::AnyLaw& law,
     }
     text += "; muennighoff-2023 chooses N and D with repetition in mind";
   }
-  text += p.epochs > 40  ? "; beyond some forty epochs nothing more is gained"
-          : p.epochs > 4 ? "; up to four epochs are nearly as good as fresh data, and these are more"
-                         : "; up to four epochs are nearly as good as fresh data";
+  text += std::string("; ") + worth_of_epochs(p.epochs);
   out.push_back({"repeated_tokens", text});
 }
 
@@ -116,6 +115,12 @@ inline void add_warnings(Purchase& p, const law::AnyLaw& law, const Question& q)
     if (q.loss) text += ": the loss is too near what no budget reaches";
     out.push_back({"absurd_budget", text});
   }
+  if (q.budget && p.training_flop().value > 1.001 * q.budget->value) {
+    out.push_back({"over_budget", "the training takes " + print(p.training_flop(), 4) + " FLOP, " +
+                                      print_number(100 * (p.training_flop() / *q.budget - 1), 3) +
+                                      "% above the budget: with serving, what is held is the loss that the budget "
+                                      "alone would reach, at the least cost of both"});
+  }
   if (p.binds == Limit::serving_memory) {
     out.push_back({"serving_memory_binds", "N is what fits on " + q.machine->describe() +
                                                "; without that limit the best model would be larger"});
@@ -150,7 +155,7 @@ struct Spread {
                             " in N (" + print(s.fewest_parameters, 4) + " to " + print(s.most_parameters, 4) +
                             ") and " + print_number(s.most_tokens / s.fewest_tokens, 3) + " in D (" +
                             print(s.fewest_tokens, 4) + " to " + print(s.most_tokens, 4) +
-                            "): the choice of law moves the answer more than a law's own noise does"};
+                            "): the choice of law is part of the doubt, beside each law's own interval"};
 }
 
 }  // namespace floplan::optimum

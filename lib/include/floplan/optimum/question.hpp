@@ -76,8 +76,9 @@ struct Purchase {
   std::optional<double> repeated_loss;  // of a law of fresh data only, at the effective tokens
   std::vector<law::Outside> outside;    // inputs outside what the law was fitted on
   double extrapolation_decades = 0;
-  std::optional<Estimate> parameters, tokens, loss_estimate;  // where the law has replicates
-  std::size_t without_answer = 0;                             // replicates that cannot reach the loss
+  // Where the law has replicates. The loss has no interval where it was asked for, nor the training where the budget was.
+  std::optional<Estimate> parameters, tokens, loss_estimate, training_estimate;
+  std::size_t without_answer = 0;  // replicates that cannot reach the loss
   std::vector<TaskForecast> tasks;
   std::vector<Warning> warnings;
 

@@ -39,4 +39,11 @@ struct Repetition {
   return {1 + repeats, Tokens(unique.value * (1 - decay * std::expm1(-repeats / decay)))};
 }
 
+// What to think of so many epochs, in words.
+[[nodiscard]] inline const char* worth_of_epochs(double epochs) {
+  return epochs > 40  ? "beyond some forty epochs nothing more is gained"
+         : epochs > 4 ? "up to four epochs are nearly as good as fresh data, and these are more"
+                      : "up to four epochs are nearly as good as fresh data";
+}
+
 }  // namespace floplan::optimum

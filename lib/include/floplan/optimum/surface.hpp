@@ -107,9 +107,27 @@ struct Slot {
 
 // Parameters that a token uses over those that the law counts, where the inputs tell.
 [[nodiscard]] inline double active_share(const law::AnyLaw& law, const Setting& setting) {
+  const std::span<const law::Input> inputs = law::inputs(law.form);
+  const bool two_counts = has(inputs, law::Input::parameters) && has(inputs, law::Input::active_parameters);
+  if (setting.active_share && !two_counts) {
+    const auto refuse = [](const std::string& why) {
+      return Error(Failure::usage, "not_an_input", "--active-share", why);
+    };
+    if (law.parameter_convention == law::ParameterConvention::active || !has(inputs, law::Input::parameters))
+      throw refuse("is for a law that counts all experts, and " + law.name + " counts the active parameters alone");
+    bool experts = false;
+    for (const law::Input input : {law::Input::experts, law::Input::granularity, law::Input::sparsity,
+                                   law::Input::activation_ratio, law::Input::shared_share})
+      experts = experts || has(inputs, input);
+    if (!experts) {
+      throw refuse(
+          "is for a law of mixtures of experts, and " + law.name +
+          " is one of dense models, whose every parameter each token uses: a mixture is not such a model, with "
+          "all its parameters nor with the active ones");
+    }
+  }
   if (setting.active_share) return *setting.active_share;
   if (law.parameter_convention == law::ParameterConvention::active) return 1;
-  const std::span<const law::Input> inputs = law::inputs(law.form);
   if (!has(inputs, law::Input::parameters)) return 1;
   if (has(inputs, law::Input::sparsity)) return 1 - setting.value(law::Input::sparsity).value_or(0);
   if (has(inputs, law::Input::activation_ratio)) return setting.value(law::Input::activation_ratio).value_or(1);

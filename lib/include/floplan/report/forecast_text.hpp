@@ -51,9 +51,17 @@ namespace detail {
 }
 
 // N and D, where both are among the inputs: the FLOP of such a run.
+// Absent where N counts experts that a token does not use.
 [[nodiscard]] inline std::optional<double> six_nd(const law::AnyLaw& law, std::span<const double> values) {
   std::optional<double> n, d;
   const auto inputs = law::inputs(law.form);
+  bool experts = false, active = law.parameter_convention == law::ParameterConvention::active;
+  for (const law::Input input : inputs) {
+    experts = experts || input == law::Input::experts || input == law::Input::granularity ||
+              input == law::Input::sparsity || input == law::Input::activation_ratio;
+    active = active || input == law::Input::active_parameters;
+  }
+  if (experts && !active) return std::nullopt;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == law::Input::tokens) d = values[i];
     if (inputs[i] == law::Input::active_parameters || (inputs[i] == law::Input::parameters && !n)) n = values[i];
@@ -74,7 +82,7 @@ namespace detail {
   out["interval"] = forecast.estimate ? to_json(forecast.estimate->interval) : Json(nullptr);
   out["se"] = forecast.estimate ? Json(forecast.estimate->standard_error) : Json(nullptr);
   out["new_run_interval"] = forecast.new_run ? to_json(*forecast.new_run) : Json(nullptr);
-  out["extrapolation_decades"] = forecast.extrapolation_decades();
+  out["extrapolation_decades"] = forecast.range_known ? Json(forecast.extrapolation_decades()) : Json(nullptr);
   out["parameter_convention"] = law::to_text(law.parameter_convention);
   out["flop_convention"] = law::to_text(law.flop_convention);
   const auto flop = detail::six_nd(law, values);
@@ -117,7 +125,7 @@ namespace detail {
   ends("", forecast.estimate ? std::optional(forecast.estimate->interval) : std::nullopt);
   ends("one run: ", forecast.new_run);
   titles.emplace_back("decades beyond the fit");
-  cells.emplace_back(forecast.extrapolation_decades(), 2);
+  cells.push_back(forecast.range_known ? Cell(forecast.extrapolation_decades(), 2) : Cell());
   Table out(titles);
   out.add(cells);
   return out;

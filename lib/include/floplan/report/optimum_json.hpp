@@ -82,14 +82,14 @@ namespace detail {
               {"effective_tokens", count_json(p.effective_tokens)},
               {"loss_with_repetition", json(p.repeated_loss)},
               {"overhead", json(p.overhead)},
-              {"extrapolation_decades", p.extrapolation_decades},
+              {"extrapolation_decades",
+               law::knows_range(law.range, law::inputs(law.form)) ? Json(p.extrapolation_decades) : Json(nullptr)},
               {"outside_fit", detail::outside_json(p.outside)}});
-  out["interval"] = {{"parameters", nullptr}, {"tokens", nullptr}};
-  out["loss_estimate"] = nullptr;
-  if (p.parameters) {
-    out["interval"] = {{"parameters", to_json(p.parameters->interval)}, {"tokens", to_json(p.tokens->interval)}};
-    out["loss_estimate"] = to_json(*p.loss_estimate);
-  }
+  const auto interval = [](const std::optional<Estimate>& e) { return e ? to_json(e->interval) : Json(nullptr); };
+  out["interval"] = {{"parameters", interval(p.parameters)},
+                     {"tokens", interval(p.tokens)},
+                     {"training_flop", interval(p.training_estimate)}};
+  out["loss_estimate"] = p.loss_estimate ? to_json(*p.loss_estimate) : Json(nullptr);
   out["training_only"] = detail::split_json(p.training_only);
   const double flop = p.training_only.training_flop().value * p.active_share;
   out["training_only"]["training_flop"] = flop;

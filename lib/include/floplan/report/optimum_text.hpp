@@ -28,7 +28,8 @@ namespace detail {
   return ", serving " + print(p.serving_flop, 4) + ", in all " + print(p.total_flop(), 4) + " FLOP" +
          (asked.priced ? " or $" + grouped(p.total_cost, 4) : "") +
          "\n  for training alone: " + print(p.training_only.parameters, 4) + " on " + print(p.training_only.tokens, 4) +
-         "; this saves " + print_number(100 * p.saving_fraction(), 3) + "% of the whole";
+         (p.saving_fraction() >= 0 ? "; this saves " + print_number(100 * p.saving_fraction(), 3) + "% of the whole"
+                                   : "; this costs " + print_number(-100 * p.saving_fraction(), 3) + "% more");
 }
 
 [[nodiscard]] inline std::string purchase_text(const AskedLaw& asked, double level) {
@@ -51,12 +52,18 @@ namespace detail {
     out += "  " + print_number(p.epochs, 3) + " epochs, worth " + print(*p.effective_tokens, 4) + " fresh tokens" +
            (p.repeated_loss ? ": loss " + print_number(*p.repeated_loss, 5) + " with them" : "") + "\n";
   }
-  if (p.parameters) {
-    const auto interval = [](const Estimate& e) {
-      return print(Parameters(e.interval.low), 4) + " to " + print(Parameters(e.interval.high), 4);
-    };
-    out += "  " + print_number(100 * level) + "%: N " + interval(*p.parameters) + ", D " + interval(*p.tokens) + "\n";
-  }
+  std::string intervals;
+  const auto add = [&intervals](const char* what, const std::optional<Estimate>& e, const auto& text) {
+    if (!e || !(e->interval.low < e->interval.high)) return;  // what was given has no interval
+    intervals += (intervals.empty() ? "" : ", ") + std::string(what) + " " + text(e->interval.low) + " to " +
+                 text(e->interval.high);
+  };
+  const auto count = [](double x) { return print(Parameters(x), 4); };
+  add("N", p.parameters, count);
+  add("D", p.tokens, count);
+  add("loss", p.loss_estimate, [](double x) { return print_number(x, 5); });
+  add("training", p.training_estimate, [](double x) { return print(Flop(x), 4) + " FLOP"; });
+  if (!intervals.empty()) out += "  " + print_number(100 * level) + "%: " + intervals + "\n";
   out += "  training " + print(p.training_flop(), 4) + " FLOP";
   if (p.serving_flop.value > 0) out += serving_text(asked);
   out += "\n";

@@ -50,8 +50,9 @@ inline void note_unused_marks(RunTable& table, const Sheet& sheet, const RowFilt
       marked += yes != good ? 1 : 0;
     }
     if (marked == 0) continue;
+    table.unused_marks.push_back(title + (good ? "==1" : "==0"));
     table.notes.push_back("column " + title + " marks " + std::to_string(marked) +
-                          " rows, which are used all the same; where " + title + (good ? "==1" : "==0") +
+                          " rows, which are used all the same; where " + table.unused_marks.back() +
                           " leaves them out");
   }
 }

@@ -124,6 +124,7 @@ struct RunTable {
   std::vector<Budget> budgets;            // for GroupBy::budget, by group; rows without C are in one group more
   std::vector<std::string> group_labels;  // for GroupBy::column, by group
   std::vector<std::string> notes;
+  std::vector<std::string> unused_marks;  // filters that would leave out what a column marks: "outlier==0"
   std::vector<Warning> warnings;
 
   // "runs.csv: 245 rows read, 240 used, 5 filtered out; N from parameter_count, D = C/(6N), ..."
