@@ -124,7 +124,8 @@ void refuse_for_other_forms(const Options& o) {
   }
 }
 
-Answer answer_form(const Session& session, const Options& o) {
+// Not to be stopped half-way, as the search for the minimum cannot: an interrupt ends the program.
+Answer answer_form(const Options& o) {
   refuse_for_other_forms(o);
   const fit::FormModel model = model_of(o);
   fit::FormStudyOptions options;
@@ -136,7 +137,14 @@ Answer answer_form(const Session& session, const Options& o) {
   options.level = level_of(o.level);
   Answer answer;
   const runs::RunTable table = o.runs.read(answer.warnings, false, fit::quantities_of(model));
-  if (options.bootstrap.resamples > 0) options.bootstrap.stop = session.interruptible();
+  for (const runs::Mapping& m : table.mapping) {
+    const bool share = m.quantity == "accuracy" || m.quantity == "error";
+    if (!share || !m.tied) continue;
+    throw Error(Failure::data, "ambiguous_column", table.files.empty() ? "runs" : table.files.front(),
+                "several columns may be the " + m.quantity + ": " + m.title + ", " + m.alternatives.front() +
+                    (m.alternatives.size() > 1 ? ", ..." : "") + "; choose one with --columns " + m.quantity +
+                    "=TITLE");
+  }
   const fit::FormStudy study = naming_rows(table, [&] {
     fit::FormStudy out = fit::study_form(model, fit::form_rows(table), options);
     if (!o.anyway) fit::require_trusted(out);
@@ -160,7 +168,7 @@ Answer answer_form(const Session& session, const Options& o) {
 }
 
 Answer answer_fit(const Session& session, const Options& o) {
-  if (o.law != law::Chinchilla<>::name) return answer_form(session, o);
+  if (o.law != law::Chinchilla<>::name) return answer_form(o);
   if (o.power_inputs || o.power_output) (void)model_of(o);
   Answer answer;
   const bool by_budget = o.unit == "budgets" || o.leave_out == "budgets";

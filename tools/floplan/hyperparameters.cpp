@@ -52,6 +52,7 @@ Answer answer_hyperparameters(const Session& session, const Options& o) {
       }
       low = std::min(low, s.value);
       high = std::max(high, s.value);
+      const bool known_range = law::knows_range(s.law.range, law::inputs(s.law.form));
       double decades = 0;
       for (const law::Outside& beyond : s.outside) decades = std::max(decades, beyond.decades);
       outside += decades > 0.01 ? 1 : 0;
@@ -61,7 +62,8 @@ Answer answer_hyperparameters(const Session& session, const Options& o) {
                             {"formula", law::formula_of(s.law.form)},
                             {"inputs", report::Json::object()},
                             {"parameter_convention", law::to_text(s.law.parameter_convention)},
-                            {"extrapolation_decades", decades},
+                            {"extrapolation_decades", known_range ? report::Json(decades) : report::Json(nullptr)},
+                            {"trust", s.law.trust},
                             {"verified", s.law.provenance.verified},
                             {"source", s.law.provenance.source}};
       std::string from;
@@ -76,14 +78,14 @@ Answer answer_hyperparameters(const Session& session, const Options& o) {
                  s.law.name,
                  {s.value, 4},
                  from,
-                 decades > 0.01 ? report::Cell(decades, 2) : report::Cell(),
+                 decades > 0.01 ? report::Cell(decades, 2) : report::Cell(known_range ? "inside" : "not known"),
                  s.law.provenance.verified ? "yes" : "no"});
     }
     if (list.size() > 1 && high > 1.5 * low) {
       answer.warnings.push_back(
           {"laws_disagree", std::string(law::info(output).meaning) + ": the laws lie between " + print_number(low, 3) +
                                 " and " + print_number(high, 3) + ", a factor of " + print_number(high / low, 2) +
-                                "; try a few values around the one whose set-up is nearest yours"});
+                                "; law show NAME says where each was fitted and when to trust it"});
     }
     answer.result[law::info(output).key] = std::move(list);
   }

@@ -35,6 +35,10 @@ double parsed(Input input, const std::string& text) {
     case Input::unique_tokens:
     case Input::batch: return parse<Tokens>(text, option).value;
     case Input::flop: return parse<Flop>(text, option).value;
+    case Input::sparsity:
+    case Input::weight_sparsity:
+    case Input::activation_ratio:
+    case Input::shared_share: return parse<Fraction>(text, option).value;
     default: return parse_number(text, option);
   }
 }

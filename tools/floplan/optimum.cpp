@@ -182,6 +182,7 @@ Answer answer_optimum(const Session& session, const Options& o) {
   if (asked_for > 1)
     throw Error(Failure::usage, "bad_question", "--flop", "--loss and --deadline exclude each other: give one of them");
   if (deadline) q.budget = deadline->budget();
+  Answer answer;
   q.parameters = given<Parameters>(o.params, "--params");
   q.most_parameters = given<Parameters>(o.max_params, "--max-params");
   q.tokens = given<Tokens>(o.tokens, "--tokens");
@@ -195,7 +196,20 @@ Answer answer_optimum(const Session& session, const Options& o) {
   std::vector<law::AnyLaw> laws;
   for (const std::string& name : names_of(o.laws)) laws.push_back(fit::find_any_law(name, "--law", session.catalog));
   optimum::require_used(laws, q.setting);
-  Answer answer;
+  if (priced) {
+    std::string assumed;
+    const auto assume = [&assumed](const Text& text, const char* what) {
+      if (!text) assumed += (assumed.empty() ? "" : ", ") + std::string(what);
+    };
+    assume(o.train_mfu, "50% of the dense peak in training (--train-mfu)");
+    if (q.demand.input.value > 0) assume(o.input_mfu, "50% while reading (--input-mfu)");
+    if (q.demand.output.value > 0) assume(o.output_mfu, "1% while writing (--output-mfu)");
+    if (!assumed.empty()) answer.warnings.push_back({"assumed", "dollars assume a utilisation of " + assumed});
+    if (o.inference_tokens)
+      answer.warnings.push_back({"assumed",
+                                 "every token served is taken as written, the dear kind: give --input-tokens "
+                                 "and --output-tokens apart"});
+  }
   std::vector<report::AskedLaw> asked;
   std::vector<optimum::Purchase> purchases;
   for (law::AnyLaw& law : laws) {

@@ -29,21 +29,22 @@ namespace floplan::law {
          !r.others.empty();
 }
 
-// A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is.
+// A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is. One remark
+// for all inputs.
 template <class Form>
 [[nodiscard]] std::vector<Warning> outside_cautions(const LawRecord<Form>& law, const std::vector<Outside>& outside) {
-  std::vector<Warning> out;
+  std::string text;
   for (const Outside& o : outside) {
     const bool count = o.input == Input::parameters || o.input == Input::active_parameters ||
                        o.input == Input::tokens || o.input == Input::flop;
     if (count && o.decades <= 0.01) continue;
-    const std::string range =
-        (o.low ? " from " + input_text(o.input, *o.low) : "") + (o.high ? " to " + input_text(o.input, *o.high) : "");
-    out.push_back({"extrapolation", law.name + " was fitted on " + info(o.input).key + range + ", asked for " +
-                                        input_text(o.input, o.value) +
-                                        (count ? ", " + print_number(o.decades, 2) + " powers of ten outside" : "")});
+    text += (text.empty() ? "" : "; ") + std::string(info(o.input).key) +
+            (o.low ? " from " + input_text(o.input, *o.low) : "") +
+            (o.high ? " to " + input_text(o.input, *o.high) : "") + ", asked for " + input_text(o.input, o.value) +
+            (count ? " (" + print_number(o.decades, 2) + " powers of ten outside)" : "");
   }
-  return out;
+  if (text.empty()) return {};
+  return {{"extrapolation", law.name + " was fitted on " + text}};
 }
 
 template <class Form>

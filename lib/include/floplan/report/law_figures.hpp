@@ -55,6 +55,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
       const Flop flop(budget);
       const optimum::Split split = allocation ? optimum::allocate(law.form, flop)
                                               : optimum::for_budget(optimum::surface(law, optimum::Setting()), flop);
+      const bool known_budgets = law.range.flop_low || law.range.flop_high;
       const double beyond = law::decades_outside(budget, law.range.flop_low, law.range.flop_high);
       out.add({law.name,
                {budget, 4},
@@ -63,7 +64,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
                {split.tokens.value / split.parameters.value, 4},
                allocation ? Cell() : Cell(optimum::loss_of(optimum::surface(law, optimum::Setting()), split), 6),
                law::to_text(law.parameter_convention),
-               {beyond, 3}});
+               known_budgets ? Cell(beyond, 3) : Cell()});
     }
   }
   return out;
@@ -210,7 +211,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
     if (!accuracy) continue;
     const auto add = [&](const std::string& kind, double loss, std::optional<double> n, std::optional<double> d) {
       const std::array at = {loss};
-      const auto outside = law::outside(accuracy->range, law::inputs(accuracy->form), at);
+      const std::array run = {n.value_or(0), d.value_or(0)};
       out.add({law.name,
                kind,
                {n, 6},
@@ -218,7 +219,9 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
                {loss, 6},
                law.loss_unit,
                {law::evaluate(accuracy->form, at), 6},
-               outside.empty() ? "no" : "yes"});
+               !n                                                            ? Cell()
+               : law::outside(law.range, law::inputs(law.form), run).empty() ? Cell("no")
+                                                                             : Cell("yes")});
     };
     for (int i = 0; i <= 60; ++i) add("curve", 0.3 + i * 0.025, std::nullopt, std::nullopt);
     for (const auto& [n, d] : {std::pair(1e9, 1e11), {7e9, 4e12}, {13e9, 5e12}, {70e9, 15e12}, {405e9, 15.6e12}}) {
@@ -246,7 +249,8 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
        {"tokens_per_parameter", "D* / N*"},
        {"loss", "at the optimum, in the law's unit; blank for a law of N*(C) or D*(C), which knows none"},
        {"parameter_convention", "what N counts"},
-       {"decades_beyond_data", "powers of ten from the law's own budgets to this one; 0 where these are not known"}},
+       {"decades_beyond_data",
+        "powers of ten from the law's own budgets to this one; blank where these are not known"}},
       detail::optima_table);
   add("published_models", "Published runs, to be drawn over the optima",
       {{"model", "title"},
@@ -313,7 +317,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
        {"loss", "of the task, in its unit"},
        {"loss_unit", "of loss"},
        {"accuracy", "at that loss"},
-       {"outside_fit", "yes where the loss is outside what the curve was fitted on"}},
+       {"outside_fit", "yes for a run outside those of the ladder; blank on the curve"}},
       detail::accuracy_table);
   return out;
 }

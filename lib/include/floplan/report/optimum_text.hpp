@@ -65,7 +65,11 @@ namespace detail {
   add("training", p.training_estimate, [](double x) { return print(Flop(x), 4) + " FLOP"; });
   if (!intervals.empty()) out += "  " + print_number(100 * level) + "%: " + intervals + "\n";
   out += "  training " + print(p.training_flop(), 4) + " FLOP";
-  if (p.serving_flop.value > 0) out += serving_text(asked);
+  if (p.serving_flop.value > 0) {
+    out += serving_text(asked);
+  } else if (asked.priced) {
+    out += " or $" + grouped(p.total_cost, 4);
+  }
   out += "\n";
   if (p.overhead && *p.overhead > 1e-6) {
     out += "  " + print_number(100 * *p.overhead, 3) +
@@ -89,8 +93,19 @@ namespace detail {
   }
   if (asked.size() < 2) return out;
   const optimum::Spread s = optimum::spread(purchases);
-  return out + "\nby these laws: N " + print(s.fewest_parameters, 4) + " to " + print(s.most_parameters, 4) + ", D " +
-         print(s.fewest_tokens, 4) + " to " + print(s.most_tokens, 4) + "\n";
+  Table table({"law", "N", "D", "D/N", "loss", "decades beyond its runs"});
+  for (const AskedLaw& a : asked) {
+    const optimum::Split& split = a.purchase.split;
+    const bool known_range = law::knows_range(a.law.range, law::inputs(a.law.form));
+    table.add({a.law.name,
+               print(split.parameters, 4),
+               print(split.tokens, 4),
+               {split.tokens.value / split.parameters.value, 3},
+               a.purchase.loss ? Cell(*a.purchase.loss, 5) : Cell(),
+               known_range ? Cell(a.purchase.extrapolation_decades, 2) : Cell("not known")});
+  }
+  return out + "\n" + table.text() + "\nby these laws: N " + print(s.fewest_parameters, 4) + " to " +
+         print(s.most_parameters, 4) + ", D " + print(s.fewest_tokens, 4) + " to " + print(s.most_tokens, 4) + "\n";
 }
 
 [[nodiscard]] inline Table optimum_table(const std::vector<AskedLaw>& asked) {
