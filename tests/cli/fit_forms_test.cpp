@@ -120,3 +120,29 @@ TEST_CASE("the sigmoid of 32 small models is refused for its asymptote, that of 
   CHECK(refused.status == 5);
   CHECK(Json::parse(refused.out)["error"]["code"] == "unidentified_asymptote");
 }
+
+TEST_CASE("accuracies that cannot be, a sigmoid without its middle, and columns that are as likely are refused") {
+  const TemporaryFolder folder;
+  const auto curve = [](double from, double to, double times) {
+    RandomStream random(5);
+    std::string out = "loss,accuracy\n";
+    for (int i = 0; i < 30; ++i) {
+      const double loss = from + (to - from) * i / 29;
+      const double accuracy = 0.9 - 0.65 / (1 + std::exp(-6 * (loss - 0.8))) + 0.003 * (random.uniform() - 0.5);
+      out += print_number(loss) + "," + print_number(accuracy * times) + "\n";
+    }
+    return out;
+  };
+  const auto fit = [&folder](const std::string& text) {
+    return cli::run({"fit", folder.file("runs.csv", text).string(), "--law", "sigmoid", "--residual", "raw", "--loss",
+                     "mse", "--bootstrap", "100", "--json"});
+  };
+  CHECK(fit(curve(0.3, 1.4, 1)).status == 0);
+  const cli::Result percent = fit(curve(0.3, 1.4, 100));
+  CHECK(percent.status == 4);
+  CHECK(percent.out.find("accuracy") != std::string::npos);
+  CHECK(fit(curve(1.0, 1.6, 1)).status == 5);
+  const cli::Result one = fit(curve(0.3, 1.4, 1) + "0.5,1.2\n");
+  CHECK(one.status == 0);
+  CHECK(Json::parse(one.out)["result"]["rows"]["skipped"].size() == 1);
+}
