@@ -116,6 +116,10 @@ TEST_CASE("serving never spends more than a deadline has, and more than a budget
   const Json over = ask({"optimum", "--flop", "1e24", "--inference-tokens", "10T"});
   CHECK(over["result"]["training_flop"].get<double>() > 1e24);
   CHECK(cli::warns(over, "over_budget"));
+  // A limit on N gives the loss up, not the budget.
+  const Json limited = ask({"optimum", "--flop", "1e24", "--inference-tokens", "10T", "--max-params", "20B"});
+  CHECK(limited["result"]["parameters"] == 20000000000);
+  CHECK(limited["result"]["training_flop"].get<double>() == doctest::Approx(1e24));
   const Json fixed = ask({"optimum", "--flop", "1e24", "--inference-tokens", "10T", "--params", "30B"});
   CHECK(fixed["result"]["training_flop"].get<double>() == doctest::Approx(1e24));
   CHECK(fixed["result"]["saving_fraction"].get<double>() < 0.3);  // against the best split of the same loss

@@ -58,14 +58,10 @@ namespace detail {
   const bool serves = q.demand.equivalent_tokens() > 0;
   if (q.budget && !serves) return for_budget(s, *q.budget, most);
   const double loss = q.loss ? *q.loss : loss_of(s, for_budget(s, *q.budget));
-  // A limit below what the budget's loss takes leaves the budget to be spent at the limit.
+  // Where a limit is in the way of the best model to serve, the budget is spent at the limit and the loss is given up.
   if (q.budget && most) {
-    try {
-      return for_loss(s, loss, q.demand, most);
-    } catch (const Error& error) {
-      if (error.failure() != Failure::infeasible) throw;
-      return for_budget(s, *q.budget, most);
-    }
+    const Split best = for_loss(s, loss, q.demand);
+    return best.parameters <= *most ? best : for_budget(s, *q.budget, most);
   }
   if (q.parameters) return {*q.parameters, tokens_for_loss(s, *q.parameters, loss)};
   if (q.tokens) return {parameters_for_loss(s, *q.tokens, loss), *q.tokens};
