@@ -69,7 +69,7 @@ TEST_CASE("names that are not there are answered with the nearest ones") {
   check_refused(plan + Arguments{"--model", "llama-3.1-9b"}, 2, "llama-3.1-8b");
   check_refused(plan + Arguments{"--accelerator", "h100-sxn"}, 2, "h100-sxm");
   check_refused(plan + Arguments{"--law", "hofmann-2022"}, 2, "hoffmann-2022");
-  check_refused(plan + Arguments{"--law", "x"}, 2, "): see floplan catalog laws");
+  check_refused(plan + Arguments{"--law", "x"}, 2, "see floplan catalog laws");
   check_refused(plan + Arguments{"--price", "x"}, 2, "see floplan catalog prices");
   // By an alias, too.
   check_refused({"model", "llama-405b"}, 2, "llama-3.1-405b");

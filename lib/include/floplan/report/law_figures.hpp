@@ -281,7 +281,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
       {law,
        {"quality_parameters", "N of the compute-optimal model of the same loss"},
        {"loss", "of both"},
-       {"inference_tokens", "served in a lifetime, in and out"},
+       {"served_tokens", "in a lifetime, in and out"},
        {"parameters", "N of least training and serving FLOP"},
        {"tokens", "D of it"},
        {"parameters_ratio", "N over the compute-optimal one"},
