@@ -62,7 +62,7 @@ Answer show(const Session& session, const std::string& name) {
               (other.low ? " from " + print_number(*other.low, 6) : "") +
               (other.high ? " to " + print_number(*other.high, 6) : "");
   }
-  const bool loss = law::output(law.form) == law::Output::loss || law::output(law.form) == law::Output::loss_increase;
+  const bool loss = law::is_loss(law::output(law.form));
   answer.text =
       law.title + "\n" + wrapped("formula", std::string(output.symbol) + " = " + law::formula_of(law.form)) +
       wrapped("gives", output.meaning + (loss ? " in " + law.loss_unit : std::string())) + wrapped("from", inputs) +

@@ -88,7 +88,7 @@ void add_law_point(Subcommand& sub, LawPoint& point) {
 std::vector<double> values_of(const Session& session, const law::AnyLaw& law, const LawPoint& point,
                               std::vector<Warning>& warnings) {
   const auto inputs = law::inputs(law.form);
-  const auto asks = [&](Input input) { return std::find(inputs.begin(), inputs.end(), input) != inputs.end(); };
+  const auto asks = [&](Input input) { return law::takes(inputs, input); };
   for (std::size_t i = 0; i < point.texts.size(); ++i) {
     const auto input = static_cast<Input>(i);
     if (!point.texts[i] || asks(input)) continue;

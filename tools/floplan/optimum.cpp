@@ -196,6 +196,12 @@ Answer answer_optimum(const Session& session, const Options& o) {
   std::vector<law::AnyLaw> laws;
   for (const std::string& name : names_of(o.laws)) laws.push_back(fit::find_any_law(name, "--law", session.catalog));
   optimum::require_used(laws, q.setting);
+  for (const law::AnyLaw& law : laws) {
+    if (!q.loss || law.loss_unit == laws.front().loss_unit) continue;
+    throw Error(Failure::usage, "loss_units", "--loss",
+                "means different things to these laws: " + laws.front().name + " speaks of " + laws.front().loss_unit +
+                    ", " + law.name + " of " + law.loss_unit);
+  }
   if (priced) {
     std::string assumed;
     const auto assume = [&assumed](const Text& text, const char* what) {
@@ -229,11 +235,6 @@ Answer answer_optimum(const Session& session, const Options& o) {
   }
   if (asked.size() > 1) answer.warnings.push_back(optimum::law_choice(optimum::spread(purchases)));
   for (const report::AskedLaw& a : asked) {
-    if (q.loss && a.law.loss_unit != asked.front().law.loss_unit) {
-      throw Error(Failure::usage, "loss_units", "--loss",
-                  "means different things to these laws: " + asked.front().law.name + " speaks of " +
-                      asked.front().law.loss_unit + ", " + a.law.name + " of " + a.law.loss_unit);
-    }
     if (a.law.parameter_convention != asked.front().law.parameter_convention) {
       answer.warnings.push_back(
           {"mixed_conventions", "N is not one count here: " + asked.front().law.name + " counts " +

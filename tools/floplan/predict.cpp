@@ -36,7 +36,7 @@ void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> 
   answer.result["epochs"] = r.epochs;
   answer.result["effective_tokens"] = report::count_json(r.effective);
   if (r.epochs <= 1) return;
-  if (std::find(inputs.begin(), inputs.end(), law::Input::unique_tokens) != inputs.end()) {
+  if (law::takes(inputs, law::Input::unique_tokens)) {
     answer.text +=
         "epochs          " + print_number(r.epochs, 3) + ", worth " + print(r.effective, 4) + " fresh tokens\n";
     answer.warnings.push_back({"repeated_tokens", print_number(r.epochs, 3) + " epochs over " + print(fresh, 4) +
@@ -69,10 +69,8 @@ Answer predict(const Session& session, const Options& o) {
   };
   warn(law::cautions(law, forecast.outside));
   if (const auto none = law::no_interval(law)) answer.warnings.push_back(*none);
-  if (forecast.output == law::Output::loss) {
-    for (const optimum::TaskForecast& task : optimum::forecast_tasks(session.catalog, law, forecast.value))
-      warn(optimum::cautions(task, forecast.value));
-  }
+  for (const optimum::TaskForecast& task : optimum::forecast_tasks(forecast.downstream, forecast.value))
+    warn(optimum::cautions(task, forecast.value));
   add_repetition(answer, law, values, o);
   return answer;
 }

@@ -222,7 +222,7 @@ void require_trusted(const FormReport& report) {
       if (std::find(report.at_end.begin(), report.at_end.end(), name) == report.at_end.end()) continue;
       ends += (ends.empty() ? "" : ", ") + name + " at " + print_number(report.coefficients[k], 4);
     }
-    const bool asymptotes = report.model.output == law::Output::accuracy || report.model.output == law::Output::error;
+    const bool asymptotes = law::is_share(report.model.output);
     throw Error(Failure::no_answer, asymptotes ? "unidentified_asymptote" : "not_identified", "fit",
                 std::string(asymptotes ? "an asymptote of the curve is unidentified, since no run comes near it: "
                                        : "these runs do not identify the law: ") +

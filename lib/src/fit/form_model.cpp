@@ -120,7 +120,7 @@ FormModel power_model(const std::vector<law::Input>& inputs, law::Output output)
   out.inputs = inputs;
   out.output = output;
   using law::Output;
-  const bool floored = output == Output::loss || output == Output::accuracy || output == Output::error;
+  const bool floored = output == Output::loss || law::is_share(output);
   out.coefficients = {{"offset", 0, floored ? 1e3 : 0, false}, {"coefficient", 1e-60, 1e60, true}};
   for (const law::Input input : inputs)
     out.coefficients.push_back({std::string(law::info(input).key) + "_exponent", -5, 5, false});

@@ -73,12 +73,18 @@ template <std::size_t... I>
   return Catalog::find(any_laws(catalog), name, where, "a law", "laws");
 }
 
-[[nodiscard]] inline std::optional<law::AnyLaw> companion(const Catalog& catalog, const law::AnyLaw& law,
+// laws: any_laws(catalog), for who asks more than once.
+[[nodiscard]] inline std::optional<law::AnyLaw> companion(const std::vector<law::AnyLaw>& laws, const law::AnyLaw& law,
                                                           std::string_view kind) {
-  for (law::AnyLaw& other : any_laws(catalog)) {
-    if (other.name == law.name + "-" + std::string(kind)) return std::move(other);
+  const std::string wanted = law.name + "-" + std::string(kind);
+  for (const law::AnyLaw& other : laws) {
+    if (other.name == wanted) return other;
   }
   return std::nullopt;
+}
+[[nodiscard]] inline std::optional<law::AnyLaw> companion(const Catalog& catalog, const law::AnyLaw& law,
+                                                          std::string_view kind) {
+  return companion(any_laws(catalog), law, kind);
 }
 
 }  // namespace floplan::catalog

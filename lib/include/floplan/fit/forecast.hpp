@@ -81,8 +81,9 @@ namespace detail {
                                                         double loss) {
   std::vector<Downstream> out;
   const std::array values = {loss};
+  const std::vector<law::AnyLaw> laws = catalog::any_laws(catalog);
   for (const char* kind : {"accuracy", "error"}) {
-    std::optional<law::AnyLaw> companion = catalog::companion(catalog, law, kind);
+    std::optional<law::AnyLaw> companion = catalog::companion(laws, law, kind);
     // A companion that refuses the loss has nothing to say of it: an error rate below zero, say.
     if (!companion || !law::refusal(companion->form, values).empty()) continue;
     const double value = law::evaluate(companion->form, values);
@@ -99,8 +100,7 @@ namespace detail {
   Forecast out;
   out.output = law::output(law.form);
   out.value = law::evaluate(law.form, values);
-  const bool share = out.output == law::Output::accuracy || out.output == law::Output::error;
-  if (!std::isfinite(out.value) || (share && !(out.value >= 0 && out.value <= 1))) {
+  if (!std::isfinite(out.value) || (law::is_share(out.output) && !(out.value >= 0 && out.value <= 1))) {
     throw Error(Failure::no_answer, "impossible_value", law.name,
                 "gives " + std::string(law::info(out.output).key) + " " + print_number(out.value, 5) +
                     ", which cannot be: it is asked far outside where it holds");

@@ -53,7 +53,7 @@ struct FormStudy {
     out.push_back({law::info(input).key, law::info(input).low, law::info(input).high});
   const std::string output = law::info(model.output).key;
   const auto counted = law::find_input(output);
-  const bool share = model.output == law::Output::accuracy || model.output == law::Output::error;
+  const bool share = law::is_share(model.output);
   out.push_back({output,
                  counted ? law::info(*counted).low
                  : share ? 0

@@ -10,9 +10,11 @@
 // Pitfall: two laws that both say N may count different parameters: see ParameterConvention (scaling_law.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace floplan::law {
@@ -101,6 +103,16 @@ inline constexpr std::array<InputInfo, 23> input_table = {{
   return std::nullopt;
 }
 
+[[nodiscard]] constexpr bool takes(std::span<const Input> inputs, Input wanted) {
+  return std::find(inputs.begin(), inputs.end(), wanted) != inputs.end();
+}
+
+// Whether a law speaks of mixtures of experts, so that a token may use fewer parameters than there are.
+[[nodiscard]] constexpr bool takes_experts(std::span<const Input> inputs) {
+  return takes(inputs, Input::experts) || takes(inputs, Input::granularity) || takes(inputs, Input::sparsity) ||
+         takes(inputs, Input::activation_ratio) || takes(inputs, Input::shared_share);
+}
+
 struct OutputInfo {
   const char* key;
   const char* symbol;
@@ -124,6 +136,12 @@ inline constexpr std::array<OutputInfo, 13> output_table = {{
 }};
 
 [[nodiscard]] constexpr const OutputInfo& info(Output output) { return output_table[static_cast<std::size_t>(output)]; }
+
+// In a law's loss unit; a share of answers, from 0 to 1.
+[[nodiscard]] constexpr bool is_loss(Output output) {
+  return output == Output::loss || output == Output::loss_increase;
+}
+[[nodiscard]] constexpr bool is_share(Output output) { return output == Output::accuracy || output == Output::error; }
 
 [[nodiscard]] constexpr std::optional<Output> find_output(std::string_view key) {
   for (std::size_t i = 0; i < output_table.size(); ++i) {

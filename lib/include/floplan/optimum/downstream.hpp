@@ -38,10 +38,10 @@ struct TaskForecast {
   double low = 0, high = 0;
 };
 
-[[nodiscard]] inline std::vector<TaskForecast> forecast_tasks(const catalog::Catalog& catalog, const law::AnyLaw& law,
-                                                              double loss) {
+// follows: what the companions said of that loss (fit::downstream).
+[[nodiscard]] inline std::vector<TaskForecast> forecast_tasks(std::vector<fit::Downstream> follows, double loss) {
   std::vector<TaskForecast> out;
-  for (fit::Downstream& by : fit::downstream(catalog, law, loss)) {
+  for (fit::Downstream& by : follows) {
     TaskForecast task{std::move(by)};
     const auto at = [&task](double l) {
       const std::array values = {l};
@@ -54,6 +54,10 @@ struct TaskForecast {
     out.push_back(std::move(task));
   }
   return out;
+}
+[[nodiscard]] inline std::vector<TaskForecast> forecast_tasks(const catalog::Catalog& catalog, const law::AnyLaw& law,
+                                                              double loss) {
+  return forecast_tasks(fit::downstream(catalog, law, loss), loss);
 }
 
 [[nodiscard]] inline std::vector<Warning> cautions(const TaskForecast& task, double loss) {

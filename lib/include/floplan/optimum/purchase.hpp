@@ -118,7 +118,7 @@ inline void add_repetition(Purchase& out, const law::AnyLaw& law, const Question
   const Repetition r = repetition(out.split.tokens, *q.unique_tokens, token_decay(law.form));
   out.epochs = r.epochs;
   out.effective_tokens = r.effective;
-  if (s != nullptr && r.epochs > 1 && !has(law::inputs(law.form), law::Input::unique_tokens))
+  if (s != nullptr && r.epochs > 1 && !law::takes(law::inputs(law.form), law::Input::unique_tokens))
     out.repeated_loss = loss_of(*s, {out.split.parameters, r.effective});
 }
 
@@ -151,12 +151,12 @@ inline void add_costs(Purchase& out, const Question& q) {
   return out;
 }
 
-// The compute-optimal split for a loss; for one so far off that the search finds none, the split that has it.
-[[nodiscard]] inline Split best_for(const Surface& s, double loss, const Split& otherwise) {
+// The compute-optimal split for a loss; none for one so far off that no N and D that the search visits are best for it.
+[[nodiscard]] inline std::optional<Split> best_for(const Surface& s, double loss) {
   try {
     return for_loss(s, loss);
   } catch (const Error&) {
-    return otherwise;
+    return std::nullopt;
   }
 }
 
@@ -181,15 +181,13 @@ inline void require_a_run(const Split& s, const std::string& law) {
   out.loss = loss_of(s, out.split);
   // What the limits forbid is no alternative.
   const std::optional<Parameters> most = most_parameters(q);
-  const bool given = q.parameters || q.tokens;
+  const std::optional<Split> best = best_for(s, *out.loss);
+  if (best) out.overhead = out.split.training_flop() / best->training_flop() - 1;
   // A split that was given has a loss of its own; the alternative to it is the best one for that loss.
+  const bool given = q.parameters || q.tokens;
   out.training_only = q.budget && !given ? for_budget(s, *q.budget, most)
-                      : q.budget         ? best_for(s, *out.loss, out.split)
+                      : q.budget         ? best.value_or(out.split)
                                          : for_loss(s, *q.loss, {}, most);
-  try {
-    out.overhead = out.split.training_flop() / for_loss(s, *out.loss).training_flop() - 1;
-  } catch (const Error&) {  // a split far off: no N and D that the search visits are best for so high a loss
-  }
   add_repetition(out, law, q, &s);
   add_intervals(out, law, q, level);
   return out;

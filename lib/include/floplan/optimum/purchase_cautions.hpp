@@ -56,7 +56,7 @@ inline void add_data_cautions(std::vector<Warning>& out, const law::AnyLaw& law,
   if (!q.unique_tokens || p.epochs <= 1) return;
   std::string text = print_number(p.epochs, 3) + " epochs over " + print(*q.unique_tokens, 4) + " tokens";
   if (p.effective_tokens) text += " are worth " + print(*p.effective_tokens, 4) + " fresh ones";
-  if (!has(law::inputs(law.form), law::Input::unique_tokens)) {
+  if (!law::takes(law::inputs(law.form), law::Input::unique_tokens)) {
     text += " by Muennighoff 2023, and " + law.name + " takes all " + print(p.split.tokens, 4) + " as fresh";
     if (p.repeated_loss && p.loss) {
       text += ": expect a loss of " + print_number(*p.repeated_loss, 6) + " and not " + print_number(*p.loss, 6);

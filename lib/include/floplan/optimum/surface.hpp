@@ -60,13 +60,6 @@ struct Slot {
   double held = 0;
 };
 
-[[nodiscard]] inline bool has(std::span<const law::Input> inputs, law::Input wanted) {
-  for (const law::Input input : inputs) {
-    if (input == wanted) return true;
-  }
-  return false;
-}
-
 [[nodiscard]] inline std::string symbols(std::span<const law::Input> inputs) {
   std::string out;
   for (const law::Input input : inputs) out += (out.empty() ? "" : ", ") + std::string(info(input).symbol);
@@ -76,7 +69,8 @@ struct Slot {
 [[nodiscard]] inline std::vector<Slot> slots(std::span<const law::Input> inputs, const Setting& setting,
                                              const std::string& name) {
   using Source = Slot::Source;
-  const bool two_counts = has(inputs, law::Input::parameters) && has(inputs, law::Input::active_parameters);
+  const bool two_counts =
+      law::takes(inputs, law::Input::parameters) && law::takes(inputs, law::Input::active_parameters);
   std::vector<Slot> out;
   for (const law::Input input : inputs) {
     switch (input) {
@@ -108,18 +102,15 @@ struct Slot {
 // Parameters that a token uses over those that the law counts, where the inputs tell.
 [[nodiscard]] inline double active_share(const law::AnyLaw& law, const Setting& setting) {
   const std::span<const law::Input> inputs = law::inputs(law.form);
-  const bool two_counts = has(inputs, law::Input::parameters) && has(inputs, law::Input::active_parameters);
+  const bool two_counts =
+      law::takes(inputs, law::Input::parameters) && law::takes(inputs, law::Input::active_parameters);
   if (setting.active_share && !two_counts) {
     const auto refuse = [](const std::string& why) {
       return Error(Failure::usage, "not_an_input", "--active-share", why);
     };
-    if (law.parameter_convention == law::ParameterConvention::active || !has(inputs, law::Input::parameters))
+    if (law.parameter_convention == law::ParameterConvention::active || !law::takes(inputs, law::Input::parameters))
       throw refuse("is for a law that counts all experts, and " + law.name + " counts the active parameters alone");
-    bool experts = false;
-    for (const law::Input input : {law::Input::experts, law::Input::granularity, law::Input::sparsity,
-                                   law::Input::activation_ratio, law::Input::shared_share})
-      experts = experts || has(inputs, input);
-    if (!experts) {
+    if (!law::takes_experts(inputs)) {
       throw refuse(
           "is for a law of mixtures of experts, and " + law.name +
           " is one of dense models, whose every parameter each token uses: a mixture is not such a model, with "
@@ -128,10 +119,10 @@ struct Slot {
   }
   if (setting.active_share) return *setting.active_share;
   if (law.parameter_convention == law::ParameterConvention::active) return 1;
-  if (!has(inputs, law::Input::parameters)) return 1;
-  if (has(inputs, law::Input::sparsity)) return 1 - setting.value(law::Input::sparsity).value_or(0);
-  if (has(inputs, law::Input::activation_ratio)) return setting.value(law::Input::activation_ratio).value_or(1);
-  if (has(inputs, law::Input::experts) || has(inputs, law::Input::granularity)) {
+  if (!law::takes(inputs, law::Input::parameters)) return 1;
+  if (law::takes(inputs, law::Input::sparsity)) return 1 - setting.value(law::Input::sparsity).value_or(0);
+  if (law::takes(inputs, law::Input::activation_ratio)) return setting.value(law::Input::activation_ratio).value_or(1);
+  if (law::takes(inputs, law::Input::experts) || law::takes(inputs, law::Input::granularity)) {
     throw Error(Failure::usage, "missing_option", "--active-share",
                 "is needed: " + law.name + " counts the parameters of all experts, of which a token uses a share");
   }
@@ -147,12 +138,13 @@ inline void require_surface(const law::AnyLaw& law) {
     throw fail("answers " + std::string(info(output).key) +
                " and no loss of N and D, so there is no best N and D: " + law::formula_of(law.form));
   }
-  const bool parameters = has(inputs, law::Input::parameters) || has(inputs, law::Input::active_parameters);
-  if (!parameters || !has(inputs, law::Input::tokens)) {
+  const bool parameters =
+      law::takes(inputs, law::Input::parameters) || law::takes(inputs, law::Input::active_parameters);
+  if (!parameters || !law::takes(inputs, law::Input::tokens)) {
     throw fail("is a loss of " + symbols(inputs) + " alone and says nothing of " +
-               (parameters                        ? "D"
-                : has(inputs, law::Input::tokens) ? "N"
-                                                  : "N and D") +
+               (parameters                               ? "D"
+                : law::takes(inputs, law::Input::tokens) ? "N"
+                                                         : "N and D") +
                ", so it has no best split of a budget");
   }
 }
@@ -217,7 +209,7 @@ inline void require_used(const std::vector<law::AnyLaw>& laws, const Setting& se
   for (const auto& [input, value] : setting.values) {
     if (input == law::Input::unique_tokens) continue;  // epochs are counted for every law
     bool used = false;
-    for (const law::AnyLaw& law : laws) used = used || detail::has(law::inputs(law.form), input);
+    for (const law::AnyLaw& law : laws) used = used || law::takes(law::inputs(law.form), input);
     if (used) continue;
     throw Error(Failure::usage, "unused_input", option_of(input),
                 "is no input of " + (laws.size() == 1 ? laws.front().name : "any of the laws asked"));

@@ -168,14 +168,7 @@ namespace detail {
   entry["loss_unit"] = l.loss_unit;
   entry["rounded"] = l.rounded;
   entry["trust"] = l.trust;
-  const auto ends = [](std::optional<double> low, std::optional<double> high) {
-    return Json{{"low", json(low)}, {"high", json(high)}};
-  };
-  entry["fit_range"] = {{"parameters", ends(l.range.parameters_low, l.range.parameters_high)},
-                        {"tokens", ends(l.range.tokens_low, l.range.tokens_high)},
-                        {"flop", ends(l.range.flop_low, l.range.flop_high)}};
-  for (const law::InputRange& other : l.range.others)
-    entry["fit_range"][law::info(other.input).key] = ends(other.low, other.high);
+  entry["fit_range"] = range_json(l.range);
   return detail::with_provenance(std::move(entry), l.provenance);
 }
 

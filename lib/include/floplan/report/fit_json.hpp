@@ -33,15 +33,25 @@ namespace detail {
           {"delta", e.loss == fit::Loss::huber ? Json(e.delta) : Json(nullptr)}};
 }
 
-[[nodiscard]] inline Json range_json(const law::FitRange& r) {
-  const auto ends = [](const std::optional<double>& low, const std::optional<double>& high) {
-    return Json{{"low", json(low)}, {"high", json(high)}};
-  };
-  Json out = {{"parameters", ends(r.parameters_low, r.parameters_high)},
-              {"tokens", ends(r.tokens_low, r.tokens_high)},
-              {"flop", ends(r.flop_low, r.flop_high)}};
-  for (const law::InputRange& other : r.others) out[law::info(other.input).key] = ends(other.low, other.high);
-  return out;
+[[nodiscard]] inline Json search_json(const fit::SearchReport& search) {
+  return {{"starts", search.starts},
+          {"agreeing", search.agreeing},
+          {"evaluations", search.evaluations},
+          {"converged", search.converged}};
+}
+
+// Of a BootstrapReport or a FormBootstrap.
+template <class Bootstrap>
+[[nodiscard]] Json bootstrap_json(const Bootstrap& boot) {
+  return {{"resamples", boot.resamples},
+          {"answered", boot.laws.size()},
+          {"failed", boot.failed},
+          {"available", boot.available},
+          {"complete", !boot.stopped}};
+}
+
+[[nodiscard]] inline Json unit_json(const runs::RunTable& table) {
+  return table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit;
 }
 
 [[nodiscard]] inline Json law_json(const law::Chinchilla<double>& law) {
@@ -177,17 +187,13 @@ namespace detail {
                  s.boot, [](const law::Chinchilla<double>& l) { return fit::allocation(l).exponent_parameters; },
                  s.level))}}},
           {"rows", rows_json(table)},
-          {"search",
-           {{"starts", fit.search.starts},
-            {"agreeing", fit.search.agreeing},
-            {"evaluations", fit.search.evaluations},
-            {"converged", fit.search.converged}}},
+          {"search", detail::search_json(fit.search)},
           {"identifiable", fit.identifiability.identifiable},
           {"condition", fit.identifiability.condition},
           {"at_bound", fit.at_bound},
-          {"fit_range", detail::range_json(fit.range)},
+          {"fit_range", range_json(fit.range)},
           {"parameter_convention", law::to_text(table.count)},
-          {"loss_unit", table.loss_unit.empty() ? "in the unit of the runs" : table.loss_unit},
+          {"loss_unit", detail::unit_json(table)},
           {"degrees_of_freedom", fit.degrees_of_freedom},
           {"residual_sd", fit.residual_sd},
           {"robust_residual_sd", fit.robust_residual_sd},
@@ -201,12 +207,7 @@ namespace detail {
           {"leave_one_budget_out", s.groups ? detail::groups_json(*s.groups, table) : Json(nullptr)},
           {"covariance", detail::covariance_json(s.covariance)},
           {"profile_likelihood", s.profile ? detail::profile_json(*s.profile) : Json(nullptr)},
-          {"bootstrap",
-           {{"resamples", s.boot.resamples},
-            {"answered", s.boot.laws.size()},
-            {"failed", s.boot.failed},
-            {"available", s.boot.available},
-            {"complete", !s.boot.stopped}}},
+          {"bootstrap", detail::bootstrap_json(s.boot)},
           {"log_residuals", s.noise.available ? Json(s.noise.log_residuals) : Json(nullptr)},
           {"replicates", std::move(replicates)}};
 }

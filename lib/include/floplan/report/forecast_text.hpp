@@ -50,18 +50,13 @@ namespace detail {
   }
 }
 
-// N and D, where both are among the inputs: the FLOP of such a run.
-// Absent where N counts experts that a token does not use.
+// N and D, where both are among the inputs: the FLOP of such a run. Absent where N counts experts that a token does not use.
 [[nodiscard]] inline std::optional<double> six_nd(const law::AnyLaw& law, std::span<const double> values) {
   std::optional<double> n, d;
   const auto inputs = law::inputs(law.form);
-  bool experts = false, active = law.parameter_convention == law::ParameterConvention::active;
-  for (const law::Input input : inputs) {
-    experts = experts || input == law::Input::experts || input == law::Input::granularity ||
-              input == law::Input::sparsity || input == law::Input::activation_ratio;
-    active = active || input == law::Input::active_parameters;
-  }
-  if (experts && !active) return std::nullopt;
+  const bool active =
+      law.parameter_convention == law::ParameterConvention::active || law::takes(inputs, law::Input::active_parameters);
+  if (law::takes_experts(inputs) && !active) return std::nullopt;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == law::Input::tokens) d = values[i];
     if (inputs[i] == law::Input::active_parameters || (inputs[i] == law::Input::parameters && !n)) n = values[i];
@@ -76,8 +71,7 @@ namespace detail {
   const law::OutputInfo& output = law::info(forecast.output);
   Json out = {{"output", output.key}, {"value", forecast.value}};
   if (forecast.output == law::Output::loss) out["loss"] = forecast.value;
-  if (forecast.output == law::Output::loss || forecast.output == law::Output::loss_increase)
-    out["loss_unit"] = law.loss_unit;
+  if (law::is_loss(forecast.output)) out["loss_unit"] = law.loss_unit;
   out["terms"] = forecast.terms ? to_json(*forecast.terms) : Json(nullptr);
   out["interval"] = forecast.estimate ? to_json(forecast.estimate->interval) : Json(nullptr);
   out["se"] = forecast.estimate ? Json(forecast.estimate->standard_error) : Json(nullptr);
@@ -106,9 +100,7 @@ namespace detail {
     titles.emplace_back(law::info(inputs[i]).key);
     cells.emplace_back(values[i], 4);
   }
-  const std::string unit = forecast.output == law::Output::loss || forecast.output == law::Output::loss_increase
-                               ? " (" + law.loss_unit + ")"
-                               : "";
+  const std::string unit = law::is_loss(forecast.output) ? " (" + law.loss_unit + ")" : "";
   titles.push_back(std::string(law::info(forecast.output).key) + unit);
   cells.emplace_back(forecast.value, 5);
   if (forecast.terms) {

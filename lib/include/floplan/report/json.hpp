@@ -69,6 +69,18 @@ template <class Kind>
   return q ? Json(q->value / unit) : Json(nullptr);
 }
 
+// Where a law was fitted: {"parameters": {"low", "high"}, "tokens", "flop"} and the other inputs whose range is known.
+[[nodiscard]] inline Json range_json(const law::FitRange& r) {
+  const auto ends = [](const std::optional<double>& low, const std::optional<double>& high) {
+    return Json{{"low", json(low)}, {"high", json(high)}};
+  };
+  Json out = {{"parameters", ends(r.parameters_low, r.parameters_high)},
+              {"tokens", ends(r.tokens_low, r.tokens_high)},
+              {"flop", ends(r.flop_low, r.flop_high)}};
+  for (const law::InputRange& other : r.others) out[law::info(other.input).key] = ends(other.low, other.high);
+  return out;
+}
+
 [[nodiscard]] inline Json to_json(const std::vector<Warning>& warnings) {
   Json out = Json::array();
   for (const Warning& w : warnings) out.push_back({{"code", w.code}, {"message", w.message}});

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,18 +52,18 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
     const bool surface_law = std::find(surface_laws.begin(), surface_laws.end(), law.name) != surface_laws.end();
     const bool allocation = optimum::is_allocation(law.form);
     if (!surface_law && !allocation) continue;
+    const auto surface = allocation ? std::nullopt : std::optional(optimum::surface(law));
+    const bool known_budgets = law.range.flop_low || law.range.flop_high;
     for (const double budget : decades(18, 28, 2)) {
       const Flop flop(budget);
-      const optimum::Split split = allocation ? optimum::allocate(law.form, flop)
-                                              : optimum::for_budget(optimum::surface(law, optimum::Setting()), flop);
-      const bool known_budgets = law.range.flop_low || law.range.flop_high;
+      const optimum::Split split = surface ? optimum::for_budget(*surface, flop) : optimum::allocate(law.form, flop);
       const double beyond = law::decades_outside(budget, law.range.flop_low, law.range.flop_high);
       out.add({law.name,
                {budget, 4},
                {split.parameters.value, 6},
                {split.tokens.value, 6},
                {split.tokens.value / split.parameters.value, 4},
-               allocation ? Cell() : Cell(optimum::loss_of(optimum::surface(law, optimum::Setting()), split), 6),
+               surface ? Cell(optimum::loss_of(*surface, split), 6) : Cell(),
                law::to_text(law.parameter_convention),
                known_budgets ? Cell(beyond, 3) : Cell()});
     }
@@ -89,7 +90,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
 [[nodiscard]] inline Table contour_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
   for (const char* name : {"besiroglu-2024", "hoffmann-2022"}) {
-    const optimum::Surface s = optimum::surface(catalog::any_law(context.catalog, name), optimum::Setting());
+    const optimum::Surface s = optimum::surface(catalog::any_law(context.catalog, name));
     const auto add = [&](const char* line, double level, const optimum::ContourPoint& p) {
       out.add({name,
                line,
@@ -160,7 +161,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
     optimum::Setting setting;
     setting.set(law::Input::unique_tokens, unique);
     const optimum::Surface repeated = optimum::surface(law, setting);
-    const optimum::Surface fresh = optimum::surface(law, optimum::Setting());
+    const optimum::Surface fresh = optimum::surface(law);
     // The best model for one epoch: with alpha = beta, D* / N* is the same at every budget.
     const optimum::Split any = optimum::for_budget(fresh, Flop(1e24));
     const Parameters n = any.parameters * (unique / any.tokens.value);
@@ -186,7 +187,7 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
     optimum::Setting setting;
     setting.set(law::Input::unique_tokens, unique);
     const optimum::Surface limited = optimum::surface(law, setting);
-    const optimum::Surface fresh = optimum::surface(law, optimum::Setting());
+    const optimum::Surface fresh = optimum::surface(law);
     for (const double budget : decades(21, 27, 2)) {
       const optimum::Split best = optimum::for_budget(limited, Flop(budget));
       const optimum::Split ample = optimum::for_budget(fresh, Flop(budget));
@@ -206,8 +207,9 @@ inline constexpr std::array surface_laws = {"hoffmann-2022",        "hoffmann-20
 
 [[nodiscard]] inline Table accuracy_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
-  for (const law::AnyLaw& law : catalog::any_laws(context.catalog)) {
-    const auto accuracy = catalog::companion(context.catalog, law, "accuracy");
+  const std::vector<law::AnyLaw> laws = catalog::any_laws(context.catalog);
+  for (const law::AnyLaw& law : laws) {
+    const auto accuracy = catalog::companion(laws, law, "accuracy");
     if (!accuracy) continue;
     const auto add = [&](const std::string& kind, double loss, std::optional<double> n, std::optional<double> d) {
       const std::array at = {loss};
