@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "floplan/architecture/transformer.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/names.hpp"

@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "floplan/architecture/transformer.hpp"
+#include "floplan/architecture/kv_cache.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/names.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "floplan/architecture/transformer.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/optimum/setting.hpp"
 

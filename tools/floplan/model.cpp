@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/architecture/kv_cache.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/report/catalog_json.hpp"

@@ -1,27 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The shape of a dense decoder-only transformer, and how many parameters that is, exactly.
+// The shape of a decoder-only transformer: what its weights, FLOP and memory follow from.
 //
-//   total = V d (1 if tied, else 2) + L (2 d (h w) + 2 d (k w) + 3 d f + 2 d) + d
+//   Transformer t{.layers = 126, .width = 16384, .heads = 128, .kv_heads = 8, .head_width = 128, .ffn_width = 53248,
+//                 .vocabulary = 128256};                                         Llama 3.1 405B
 //
-//   L layers, d width, h query heads and k key-value heads of width w, f feed-forward width of the gated (SwiGLU) block,
-//   V vocabulary; two RMS norms a layer and one at the end; no biases, rotary positions (no parameters).
+// Covered: grouped attention (MHA, GQA, MQA) and latent attention (MLA, with or without query compression); gated and
+// plain feed-forward blocks; mixtures of experts in some or all layers, with shared experts; attention within a window or
+// a chunk in some layers; biases, norms of queries and keys, one to four norms a layer; rotary (no weights), learned or
+// relative positions; tied or untied embeddings. parameter_count.hpp counts, training_flop.hpp and memory.hpp follow.
 //
-// Source: Llama 2 (arXiv 2307.09288) and Llama 3 (arXiv 2407.21783, table 3); the formula gives the stored checkpoints'
-// counts to the last digit (8,030,261,248 for Llama 3 8B).
-// Holds: MHA, GQA and MQA with gated feed-forward blocks. Mixture of experts, MLA and biased layers are other shapes.
-// Pitfall: V is the padded vocabulary of the checkpoint (128256), not the tokenizer's.
+// Sources: Llama 3 (arXiv 2407.21783, table 3), DeepSeek-V2 (2405.04434, MLA), Mixtral (2401.04088), Gemma 3 (2503.19786).
+// Holds: decoder-only stacks of attention and feed-forward layers. State-space and other hybrid layers are other shapes.
+// Pitfall: the vocabulary is the padded one of the stored tables (128256), not the tokenizer's.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "floplan/architecture/layer_pattern.hpp"
 #include "floplan/core/error.hpp"
-#include "floplan/core/quantity.hpp"
-#include "floplan/law/scaling_law.hpp"
 
 namespace floplan::architecture {
+
+// A norm's weights: one vector (RMS, or a layer norm without bias), two (scale and bias), or none.
+enum class Norm { rms, layer, layer_without_bias, none };
+// Norms of queries and keys: none, a vector of one head's width for each of the two, or one as wide as all their heads.
+enum class QueryKeyNorm { none, per_head, whole };
+
+struct Biases {
+  bool queries_keys_values = false;
+  bool attention_output = false;
+  bool feed_forward = false;  // of experts too
+  bool head = false;          // of the output head
+  friend bool operator==(const Biases&, const Biases&) = default;
+};
+
+// Multi-head latent attention (MLA). head_width and kv_heads of the Transformer do not apply.
+struct LatentAttention {
+  std::int64_t query_rank = 0;   // 0: queries are not compressed
+  std::int64_t kv_rank = 0;      // what a token caches, with the rotary part
+  std::int64_t plain_width = 0;  // of a head's query and key, without rotation ("nope")
+  std::int64_t rotary_width = 0;
+  std::int64_t value_width = 0;
+  friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
+};
+
+struct Experts {
+  std::int64_t count = 0;
+  std::int64_t active = 0;        // of them, that one token is sent to (top-k)
+  std::int64_t width = 0;         // feed-forward width of one
+  std::int64_t shared_width = 0;  // of the experts that every token goes through, together
+  LayerPattern layers{};          // those with experts; the others have a block of ffn_width
+  bool router_bias = false;
+  bool shared_gate = false;  // a learned gate on the shared experts (Qwen)
+  friend bool operator==(const Experts&, const Experts&) = default;
+};
+
+// Layers that attend to near tokens alone: the last `window` of them (sliding), or those of the same chunk.
+struct LocalAttention {
+  std::int64_t window = 0;
+  bool chunked = false;
+  LayerPattern layers{};
+  friend bool operator==(const LocalAttention&, const LocalAttention&) = default;
+};
 
 struct Transformer {
   std::int64_t layers = 0;
@@ -29,71 +72,105 @@ struct Transformer {
   std::int64_t heads = 0;        // query heads
   std::int64_t kv_heads = 0;     // key-value heads
   std::int64_t head_width = 0;   // of one head
-  std::int64_t ffn_width = 0;    // of the gated feed-forward block
+  std::int64_t ffn_width = 0;    // of the feed-forward block; 0 where every layer has experts
   std::int64_t vocabulary = 0;   // padded
   bool tied_embeddings = false;  // the output head shares the input embedding's weights
-};
+  bool gated = true;             // SwiGLU or GeGLU, three matrices; else two
+  Norm norm = Norm::rms;
+  std::int64_t norms_a_layer = 2;  // 1 with attention and feed-forward in parallel, 4 with norms on both sides of each
+  bool embedding_norm = false;     // one after the input embedding (BLOOM)
+  QueryKeyNorm query_key_norm = QueryKeyNorm::none;
+  Biases biases{};
+  bool attention_sinks = false;        // one learned score a head (gpt-oss)
+  std::int64_t learned_positions = 0;  // vectors of width d
+  bool relative_positions = false;     // a d x d matrix a layer (Transformer-XL)
+  std::optional<LatentAttention> latent{};
+  std::optional<Experts> experts{};
+  std::optional<LocalAttention> local{};
 
-struct ParameterCount {
-  Parameters total;
-  Parameters active;         // used by one token; equal to total for a dense model
-  Parameters embedding;      // input embedding, and the output head when it has weights of its own
-  Parameters non_embedding;  // total - embedding
-  Parameters input_embedding;
+  [[nodiscard]] bool has_experts(std::int64_t layer) const { return experts && experts->layers[layer]; }
+  // Layers with a dense feed-forward block.
+  [[nodiscard]] std::int64_t dense_layers() const { return layers - (experts ? experts->layers.count() : 0); }
 
-  // As a law counts them.
-  [[nodiscard]] Parameters as(law::ParameterConvention convention) const {
-    switch (convention) {
-      case law::ParameterConvention::active: return active;
-      case law::ParameterConvention::non_embedding: return non_embedding;
-      case law::ParameterConvention::without_input_embedding: return total - input_embedding;
-      case law::ParameterConvention::total: break;
-    }
-    return total;
+  // Of all heads together: what a query, a value and the output projection's input are wide.
+  [[nodiscard]] std::int64_t query_width() const {
+    return heads * (latent ? latent->plain_width + latent->rotary_width : head_width);
   }
+  [[nodiscard]] std::int64_t output_width() const { return heads * (latent ? latent->value_width : head_width); }
+  // Values that one token keeps in one layer's cache.
+  [[nodiscard]] std::int64_t cache_width() const {
+    return latent ? latent->kv_rank + latent->rotary_width : 2 * kv_heads * head_width;
+  }
+  friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 
-// Throws Error(usage) unless every dimension is positive, below 2^31, and kv_heads divides heads.
+namespace detail {
+
+inline void require_dimension(std::int64_t value, const char* what, std::int64_t least = 1) {
+  if (value < least || value > 2147483647) {
+    throw Error(
+        Failure::usage, "out_of_range", "transformer",
+        std::string(what) + " must be from " + std::to_string(least) + " to 2147483647, got " + std::to_string(value));
+  }
+}
+
+inline void require_pattern(const LayerPattern& pattern, std::int64_t layers, const char* what) {
+  if (pattern.size() != layers || pattern.count() == 0) {
+    throw Error(Failure::usage, "bad_pattern", "transformer",
+                std::string(what) + " must have one flag a layer, " + std::to_string(layers) +
+                    ", and at least one that is set, got " + std::to_string(pattern.size()) + " with " +
+                    std::to_string(pattern.count()) + " set");
+  }
+}
+
+}  // namespace detail
+
+// Throws Error(usage) unless every dimension is positive and below 2^31, there are at most 100,000 layers, kv_heads divides
+// heads, patterns have a flag for each layer, and no more experts are active than there are.
 inline void check(const Transformer& t) {
-  const auto dimension = [](std::int64_t value, const char* what) {
-    if (value <= 0 || value > 2147483647) {
-      throw Error(Failure::usage, "out_of_range", "transformer",
-                  std::string(what) + " must be from 1 to 2147483647, got " + std::to_string(value));
+  using detail::require_dimension;
+  require_dimension(t.layers, "layers");
+  require_dimension(t.width, "width");
+  require_dimension(t.heads, "heads");
+  if (!t.latent) {
+    require_dimension(t.kv_heads, "kv_heads");
+    require_dimension(t.head_width, "head_width");
+    if (t.heads % t.kv_heads != 0) {
+      throw Error(Failure::usage, "does_not_divide", "transformer",
+                  "kv_heads must divide heads, got " + std::to_string(t.kv_heads) + " and " + std::to_string(t.heads));
     }
-  };
-  dimension(t.layers, "layers");
-  dimension(t.width, "width");
-  dimension(t.heads, "heads");
-  dimension(t.kv_heads, "kv_heads");
-  dimension(t.head_width, "head_width");
-  dimension(t.ffn_width, "ffn_width");
-  dimension(t.vocabulary, "vocabulary");
-  if (t.heads % t.kv_heads != 0) {
-    throw Error(Failure::usage, "does_not_divide", "transformer",
-                "kv_heads must divide heads, got " + std::to_string(t.kv_heads) + " and " + std::to_string(t.heads));
   }
-}
-
-// Exact while the total stays below 2^53 (9e15).
-[[nodiscard]] inline ParameterCount parameter_count(const Transformer& t) {
-  check(t);
-  const double layers = static_cast<double>(t.layers);
-  const double width = static_cast<double>(t.width);
-  const double queries = static_cast<double>(t.heads * t.head_width);
-  const double keys = static_cast<double>(t.kv_heads * t.head_width);
-  const double layer =
-      2 * width * queries + 2 * width * keys + 3 * width * static_cast<double>(t.ffn_width) + 2 * width;
-  const double table = static_cast<double>(t.vocabulary) * width;
-  const double embedding = table * (t.tied_embeddings ? 1 : 2);
-  const double body = layers * layer + width;
-  return {Parameters(body + embedding), Parameters(body + embedding), Parameters(embedding), Parameters(body),
-          Parameters(table)};
-}
-
-// Keys and values of one token over all layers, `bytes_per_value` each (2 for BF16, 1 for FP8).
-[[nodiscard]] inline Bytes kv_bytes_per_token(const Transformer& t, double bytes_per_value = 2) {
-  check(t);
-  return Bytes(2 * static_cast<double>(t.layers) * static_cast<double>(t.kv_heads * t.head_width) * bytes_per_value);
+  require_dimension(t.ffn_width, "ffn_width", t.dense_layers() > 0 ? 1 : 0);
+  require_dimension(t.vocabulary, "vocabulary");
+  require_dimension(t.learned_positions, "learned_positions", 0);
+  if (t.norms_a_layer < 0 || t.norms_a_layer > 8) {
+    throw Error(Failure::usage, "out_of_range", "transformer",
+                "norms_a_layer must be from 0 to 8, got " + std::to_string(t.norms_a_layer));
+  }
+  if (t.latent) {
+    require_dimension(t.latent->query_rank, "query_rank", 0);
+    require_dimension(t.latent->kv_rank, "kv_rank");
+    require_dimension(t.latent->plain_width, "plain_width", 0);
+    require_dimension(t.latent->rotary_width, "rotary_width", 0);
+    require_dimension(t.latent->value_width, "value_width");
+    require_dimension(t.latent->plain_width + t.latent->rotary_width, "plain_width + rotary_width");
+  }
+  if (t.experts) {
+    require_dimension(t.experts->count, "experts");
+    require_dimension(t.experts->active, "experts_active");
+    require_dimension(t.experts->width, "expert_width");
+    require_dimension(t.experts->shared_width, "shared_width", 0);
+    if (t.experts->active > t.experts->count) {
+      throw Error(Failure::usage, "out_of_range", "transformer",
+                  "experts_active must be at most experts, got " + std::to_string(t.experts->active) + " of " +
+                      std::to_string(t.experts->count));
+    }
+    detail::require_pattern(t.experts->layers, t.layers, "the layers with experts");
+  }
+  if (t.local) {
+    require_dimension(t.local->window, "window");
+    detail::require_pattern(t.local->layers, t.layers, "the layers with local attention");
+  }
 }
 
 }  // namespace floplan::architecture

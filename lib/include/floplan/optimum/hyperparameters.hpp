@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "floplan/architecture/transformer.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/law/any_form.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "floplan/architecture/transformer.hpp"
+#include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/law/any_form.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
