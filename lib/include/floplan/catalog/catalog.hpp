@@ -22,6 +22,7 @@
 
 #include "floplan/catalog/embedded_data.hpp"
 #include "floplan/catalog/read_laws.hpp"
+#include "floplan/catalog/read_models.hpp"
 #include "floplan/catalog/read_records.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/core/csv.hpp"

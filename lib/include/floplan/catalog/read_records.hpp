@@ -5,7 +5,7 @@
 // Columns and units are those of data/README.md. Every function throws Error(data) at file:line:column for an unknown
 // column, a cell that is no number, a value out of range, or a name given twice in one file.
 //
-// Laws are read by read_laws.hpp.
+// Models are read by read_models.hpp, laws by read_laws.hpp.
 // Pitfall: a blank cell is not zero but not known; the column of a count that must be there says required.
 #pragma once
 
@@ -69,36 +69,6 @@ auto read_rows(const CsvTable& table, std::vector<std::string> columns, Read rea
         a.accelerators_per_node = r.quantity<Count>("accelerators_per_node");
         a.provenance = r.provenance();
         return a;
-      });
-}
-
-[[nodiscard]] inline std::vector<Model> read_models(const CsvTable& table) {
-  return detail::read_rows(
-      table,
-      {"name", "aliases", "title", "layers", "width", "heads", "kv_heads", "head_width", "ffn_width", "vocabulary",
-       "tied_embeddings", "sequence_length", "published_parameters", "training_tokens"},
-      [](const RecordReader& r) {
-        Model m;
-        m.aliases = r.list("aliases");
-        m.title = r.text("title");
-        m.shape.layers = r.required_integer("layers");
-        m.shape.width = r.required_integer("width");
-        m.shape.heads = r.required_integer("heads");
-        m.shape.kv_heads = r.required_integer("kv_heads");
-        m.shape.head_width = r.required_integer("head_width");
-        m.shape.ffn_width = r.required_integer("ffn_width");
-        m.shape.vocabulary = r.required_integer("vocabulary");
-        m.shape.tied_embeddings = r.yes_no("tied_embeddings");
-        m.sequence_length = r.quantity<Tokens>("sequence_length");
-        m.published_parameters = r.quantity<Parameters>("published_parameters");
-        m.training_tokens = r.quantity<Tokens>("training_tokens");
-        m.provenance = r.provenance();
-        try {
-          architecture::check(m.shape);
-        } catch (const Error& error) {
-          throw r.fail("name", std::string("must be a possible shape: ") + error.what());
-        }
-        return m;
       });
 }
 

@@ -94,10 +94,15 @@ class RecordReader {
     throw fail(title, "must not be blank");
   }
   [[nodiscard]] std::int64_t required_integer(std::string_view title) const {
-    const double value = required_positive(title);
-    if (value != std::floor(value) || value > 9e15)
+    static_cast<void>(required_positive(title));
+    return integer(title).value();
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view title) const {
+    const auto value = positive(title);
+    if (!value) return std::nullopt;
+    if (*value != std::floor(*value) || *value > 9e15)
       throw fail(title, "must be a whole number, got \"" + text(title) + "\"");
-    return static_cast<std::int64_t>(value);
+    return static_cast<std::int64_t>(*value);
   }
   // A quantity Q whose unit is `unit` times the number in the cell.
   template <class Q>

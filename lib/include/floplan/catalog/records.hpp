@@ -68,8 +68,9 @@ struct Model {
   std::vector<std::string> aliases;
   std::string title;
   architecture::Transformer shape;
-  std::optional<Tokens> sequence_length;  // of the main pre-training stage
-  std::optional<Parameters> published_parameters;
+  std::optional<Tokens> sequence_length;                                        // of the main pre-training stage
+  std::optional<Parameters> published_parameters, published_active_parameters;  // as printed: exact, or rounded
+  std::string difference;  // why a computed count is not the published one
   std::optional<Tokens> training_tokens;
   Provenance provenance;
 };
