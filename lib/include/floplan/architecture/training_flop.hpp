@@ -20,6 +20,7 @@
 #include <cmath>
 #include <string>
 
+#include "floplan/architecture/layout.hpp"
 #include "floplan/architecture/parameter_count.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/core/error.hpp"
@@ -30,10 +31,6 @@
 namespace floplan::architecture {
 
 using law::FlopConvention;
-
-// What the backward pass computes again. selective: the attention core (scores and their product with values); full: each
-// layer's forward pass. The output head is never recomputed.
-enum class Recompute { none, selective, full };
 
 struct TrainingFlopPerToken {
   FlopPerToken six_n;

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "floplan/architecture/layout.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/core/error.hpp"
@@ -79,17 +80,7 @@ template <class Q>
   return u.spreads() ? print_short(*u.low, 3) + " to " + print_short(*u.high, 3) + " (80%), median " + median : median;
 }
 
-struct Layout {
-  std::int64_t tensor = 1;    // TP
-  std::int64_t context = 1;   // CP
-  std::int64_t pipeline = 1;  // PP
-  std::int64_t data = 1;      // DP
-  // A product of any four degrees: as whole as a double holds, and never an overflow.
-  [[nodiscard]] Count accelerators() const {
-    return Count(static_cast<double>(tensor) * static_cast<double>(context) * static_cast<double>(pipeline) *
-                 static_cast<double>(data));
-  }
-};
+using architecture::Layout;
 
 // Every field has an initializer, so that {.tokens = ..., .accelerators = ...} compiles without a warning.
 struct Stage {
