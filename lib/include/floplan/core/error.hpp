@@ -12,6 +12,7 @@
 // input throws.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +47,13 @@ class Error : public std::runtime_error {
   std::string code_;
   std::string where_;
 };
+
+// A text as an error may show it: short, and in one line.
+[[nodiscard]] inline std::string shown(std::string_view text, std::size_t most = 60) {
+  std::string out;
+  for (const char c : text.substr(0, most)) out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  return text.size() > most ? out + "..." : out;
+}
 
 // A remark an expert would make beside a result. It never changes the result.
 struct Warning {

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,6 +29,7 @@
 #include <vector>
 
 #include "floplan/core/error.hpp"
+#include "floplan/core/located_json.hpp"
 #include "floplan/runs/column_map.hpp"
 #include "floplan/runs/read_runs.hpp"
 #include "floplan/runs/run_table.hpp"
@@ -38,32 +38,6 @@
 namespace floplan::runs {
 
 namespace detail {
-
-// Counts lines as nlohmann's lexer takes the text, whose events carry no places.
-struct CountingIterator {
-  using iterator_category = std::forward_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  const char* at = nullptr;
-  const char** reached = nullptr;
-  std::size_t* line = nullptr;
-
-  reference operator*() const { return *at; }
-  CountingIterator& operator++() {
-    if (*at == '\n') ++*line;
-    *reached = ++at;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
-  friend bool operator==(const CountingIterator& a, const CountingIterator& b) { return a.at == b.at; }
-};
 
 // Grows a Tree from nlohmann's SAX events.
 class TreeBuilder {
@@ -89,7 +63,8 @@ class TreeBuilder {
     if (!frames_.empty() && frames_.back().object) {
       prefix_ += key_ + ".";
       frame.node = frames_.back().node;
-      if (prefix_.size() > longest_title) return fail("names nested into each other must be at most 1024 bytes long");
+      if (prefix_.size() > longest_json_name)
+        return fail("names nested into each other must be at most 1024 bytes long");
     } else {
       prefix_.clear();
       const std::size_t parent = frames_.empty() ? no_node : frames_.back().node;
@@ -146,8 +121,6 @@ class TreeBuilder {
   }
 
  private:
-  static constexpr std::size_t deepest = 64;
-  static constexpr std::size_t longest_title = 1024;
   static constexpr std::size_t longest_joined = 256;
   struct Frame {
     bool object = false;
@@ -164,7 +137,9 @@ class TreeBuilder {
     problem_line_ = line_;
     return false;
   }
-  bool deeper() { return frames_.size() < deepest || fail("may nest " + std::to_string(deepest) + " deep, got more"); }
+  bool deeper() {
+    return frames_.size() < deepest_json || fail("may nest " + std::to_string(deepest_json) + " deep, got more");
+  }
 
   bool value(std::string_view text) {
     if (frames_.empty()) return true;
@@ -179,7 +154,7 @@ class TreeBuilder {
   }
 
   bool add(const std::string& title, std::string_view text) {
-    if (title.size() > longest_title) return fail("a name must be at most 1024 bytes long");
+    if (title.size() > longest_json_name) return fail("a name must be at most 1024 bytes long");
     const auto [found, added] = columns_.emplace(title, tree_.titles.size());
     if (added) tree_.titles.push_back(title);
     tree_.entries.push_back({frames_.back().node, found->second, tree_.text.size(), text.size()});
@@ -313,8 +288,8 @@ inline void finish(Tree& tree, const TreeBuilder& builder, const std::map<std::s
     const std::size_t entries = tree.entries.size();
     const std::size_t first_line = line;
     const char* reached = at;
-    const detail::CountingIterator first{at, &reached, &line};
-    const detail::CountingIterator last{stop, &reached, &line};
+    const CountingIterator first{at, &reached, &line};
+    const CountingIterator last{stop, &reached, &line};
     if (nlohmann::json::sax_parse(first, last, &builder, nlohmann::json::input_format_t::json, lines)) {
       at = lines ? stop : reached;
       continue;

@@ -55,12 +55,7 @@ struct Tree {
   std::vector<std::size_t> records;  // the nodes that are runs
 };
 
-// A title or cell as an error may show it: short, and in one line.
-[[nodiscard]] inline std::string shown(std::string_view text, std::size_t most = 60) {
-  std::string out;
-  for (const char c : text.substr(0, most)) out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-  return text.size() > most ? out + "..." : out;
-}
+using floplan::shown;
 
 [[nodiscard]] inline char guess_separator(std::string_view text) {
   std::size_t commas = 0;

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "floplan/architecture/model_file.hpp"
+#include "floplan/architecture/parameter_count.hpp"
+#include "support/reference.hpp"
+#include "support/thrown.hpp"
+#include "support/warned.hpp"
+
+namespace {
+
+using namespace floplan;
+using architecture::LayerPattern;
+using architecture::ModelFile;
+using architecture::parameter_count;
+using architecture::read_model_file;
+
+ModelFile read(const std::string& text) { return read_model_file(text, "train.sh"); }
+Error refused(const std::string& text) {
+  return thrown::by([&] { static_cast<void>(read(text)); });
+}
+double total(const std::string& text) { return parameter_count(read(text).shape).total.value; }
+
+// A small gated model with nothing left out.
+const std::string small =
+    "--num-layers 4 --hidden-size 64 --ffn-hidden-size 128 --num-attention-heads 4 --swiglu --normalization RMSNorm "
+    "--disable-bias-linear --position-embedding-type rope --padded-vocab-size 512 ";
+
+}  // namespace
+
+TEST_CASE("the count of Megatron's arguments is that of the checkpoint, to the last parameter") {
+  const std::string gpt2 =
+      "python pretrain_gpt.py --num-layers 12 --hidden-size 768 --ffn-hidden-size 3072 --num-attention-heads 12 \\\n"
+      "  --max-position-embeddings 1024 --padded-vocab-size 50257\n";
+  reference::check(reference::row("model_file_totals.csv", "GPT-2"), total(gpt2));
+  CHECK(read(gpt2).warnings.empty());
+  const std::string llama =
+      "#!/bin/bash\n"
+      "GPT_MODEL_ARGS=(\n"
+      "    --num-layers 126   # layers\n"
+      "    --hidden-size 16384\n"
+      "    --ffn-hidden-size=53248\n"
+      "    --num-attention-heads 128 --group-query-attention --num-query-groups 8\n"
+      "    --swiglu --normalization \"RMSNorm\" --disable-bias-linear\n"
+      "    --untie-embeddings-and-output-weights --use-rotary-position-embeddings --no-position-embedding\n"
+      "    --vocab-size 128256 --make-vocab-size-divisible-by 16\n"
+      "    --seq-length 8192 --max-position-embeddings 8192\n"
+      ")\n"
+      "PARALLEL_ARGS=(--tensor-model-parallel-size 8 --pipeline-model-parallel-size 9 "
+      "--num-layers-per-virtual-pipeline-stage 7 --context-parallel-size 1 --sequence-parallel "
+      "--use-distributed-optimizer)\n"
+      "torchrun pretrain_gpt.py ${GPT_MODEL_ARGS[@]} ${PARALLEL_ARGS[@]} --micro-batch-size 1 --global-batch-size 2048 "
+      "--train-iters 1000000 --recompute-granularity selective\n";
+  const ModelFile file = read(llama);
+  reference::check(reference::row("model_file_totals.csv", "Llama 3.1 405B"), parameter_count(file.shape).total.value);
+  CHECK(file.warnings.empty());
+  CHECK(file.format == "Megatron-LM");
+  CHECK(file.sequence_length == Tokens(8192));
+  CHECK(file.microbatch == Count(1));
+  CHECK(file.global_batch == Count(2048));
+  CHECK(file.training_steps == Count(1e6));
+  CHECK(file.sequence_parallel == true);
+  CHECK(file.sharding == architecture::Sharding::zero1);
+  CHECK(file.recompute == architecture::Recompute::selective);
+  REQUIRE(file.layout);
+  CHECK(file.layout->tensor == 8);
+  CHECK(file.layout->pipeline == 9);
+  CHECK(file.layout->interleave == 2);
+}
+
+TEST_CASE("latent attention, expert patterns and the router's bias make DeepSeek V3 of Megatron's arguments") {
+  const std::string text =
+      "MOE_FREQ=\"([0]*3+[1]*58)\"\n"
+      "ARGS=\"--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 \\\n"
+      "      --multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 \\\n"
+      "      --qk-pos-emb-head-dim 64 --v-head-dim 128 --qk-layernorm --kv-channels 128\"\n"
+      "ARGS=\"$ARGS --num-experts 256 --moe-router-topk 8 --moe-ffn-hidden-size 2048 \\\n"
+      "      --moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias\"\n"
+      "ARGS+=\" --swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope\"\n"
+      "ARGS=\"${ARGS} --untie-embeddings-and-output-weights --padded-vocab-size 129280\"\n"
+      "python pretrain_gpt.py $ARGS --moe-layer-freq $MOE_FREQ --expert-model-parallel-size 64\n";
+  const ModelFile file = read(text);
+  reference::check(reference::row("model_file_totals.csv", "DeepSeek V3"), parameter_count(file.shape).total.value);
+  reference::check(reference::row("model_file_active.csv", "DeepSeek V3"), parameter_count(file.shape).active.value);
+  CHECK(file.warnings.empty());
+  CHECK(file.layout->expert == 64);
+  CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq '([0]*1+[1]*3)'")
+            .shape.experts->layers == LayerPattern::from(1, 4));
+  CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq 2")
+            .shape.experts->layers == LayerPattern(std::vector<bool>{true, false, true, false}));
+}
+
+TEST_CASE("the vocabulary is padded as Megatron pads it, with a warning where the multiple is its default") {
+  for (const reference::Row& row : reference::rows("megatron_padding.csv")) {
+    const std::string head =
+        "--num-layers 2 --hidden-size 64 --ffn-hidden-size 256 --num-attention-heads 4 --position-embedding-type rope "
+        "--vocab-size " +
+        row.text("vocabulary") + " --tensor-model-parallel-size " + row.text("tensor");
+    reference::check(row, static_cast<double>(
+                              read(head + " --make-vocab-size-divisible-by " + row.text("divisor")).shape.vocabulary));
+    if (row.number("divisor") == 128) {
+      const ModelFile file = read(head);
+      reference::check(row, static_cast<double>(file.shape.vocabulary));
+      CHECK(warned(file.warnings, "assumed", "padded to " + row.text("value")));
+    }
+  }
+}
+
+TEST_CASE("a feed-forward width that is not given is Megatron's own, with a warning") {
+  for (const reference::Row& row : reference::rows("megatron_default_widths.csv")) {
+    const ModelFile file = read("--num-layers 2 --hidden-size " + row.text("width") +
+                                " --num-attention-heads 32 --position-embedding-type rope --padded-vocab-size 512" +
+                                (row.number("gated") == 1 ? " --swiglu" : ""));
+    reference::check(row, static_cast<double>(file.shape.ffn_width));
+    CHECK(warned(file.warnings, "assumed", "--ffn-hidden-size is not in the file: " + row.text("value")));
+  }
+}
+
+TEST_CASE("Megatron's defaults are LayerNorm, biases, learned positions and tied embeddings") {
+  const ModelFile plain = read(
+      "--num-layers 2 --hidden-size 64 --ffn-hidden-size 256 --num-attention-heads 4 --max-position-embeddings 128 "
+      "--padded-vocab-size 512");
+  CHECK(plain.shape.norm == architecture::Norm::layer);
+  CHECK(plain.shape.biases == architecture::Biases{true, true, true, false});
+  CHECK(plain.shape.learned_positions == 128);
+  CHECK(plain.shape.tied_embeddings);
+  CHECK_FALSE(plain.shape.gated);
+  const ModelFile qkv = read(small + "--add-qkv-bias --qk-layernorm --kv-channels 32");
+  CHECK(qkv.shape.biases == architecture::Biases{true, false, false, false});
+  CHECK(qkv.shape.query_key_norm == architecture::QueryKeyNorm::per_head);
+  CHECK(qkv.shape.head_width == 32);
+}
+
+TEST_CASE("query groups count only with group-query-attention, as in Megatron") {
+  const ModelFile alone = read(small + "--num-query-groups 2");
+  CHECK(alone.shape.kv_heads == 4);
+  CHECK(warned(alone.warnings, "ignored", "--num-query-groups"));
+  const ModelFile grouped = read(small + "--num-query-groups 2 --group-query-attention");
+  CHECK(grouped.shape.kv_heads == 2);
+  CHECK(grouped.warnings.empty());
+  const ModelFile one = read(small + "--group-query-attention");
+  CHECK(one.shape.kv_heads == 1);
+  CHECK(warned(one.warnings, "assumed", "--num-query-groups is not in the file: 1"));
+  CHECK(read(small + "--num-key-value-heads 2").shape.kv_heads == 2);
+}
+
+TEST_CASE("variables of the script are put in, and one that it does not set is named with its line") {
+  CHECK(read("L=4\nexport H=64; N=\"--num-layers ${L} --hidden-size $H\"\n" + small.substr(small.find("--ffn")) +
+             "$N --num-layers ${LAYERS:-4}")
+            .shape.layers == 4);
+  const Error unset = refused("A=1\npython x.py \\\n  --num-layers $LAYERS \\\n  --hidden-size 64\n");
+  CHECK(unset.exit_status() == 4);
+  CHECK(unset.code() == "unresolved_variable");
+  CHECK(thrown::says(unset, "train.sh:3: --num-layers must be a literal, got $LAYERS, which the file does not set"));
+  CHECK(thrown::says(refused("--num-layers $1 --hidden-size 64"), "got $1, which the file does not set"));
+  CHECK(thrown::says(refused("--num-layers $((2*3)) --hidden-size 64"), "got $(...), which is not computed"));
+  CHECK(thrown::says(refused("--num-layers ${X%y} --hidden-size 64"), "${X%y}, which is not computed"));
+  const ModelFile batch = read(small + "--global-batch-size $BATCH --train-iters 100");
+  CHECK_FALSE(batch.global_batch);
+  CHECK(batch.training_steps == Count(100));
+  CHECK(warned(batch.warnings, "not_read", "--global-batch-size is not read: it is $BATCH"));
+}
+
+TEST_CASE("of a flag given twice the last counts, and between branches nothing is guessed") {
+  const ModelFile twice = read(small + "--num-layers 6");
+  CHECK(twice.shape.layers == 6);
+  CHECK(warned(twice.warnings, "given_twice", "as \"4\" and \"6\""));
+  const std::string branches =
+      "if [ $SIZE == big ]; then\n  L=8\nelse\n  L=4\nfi\nARGS=(--hidden-size 64 --num-layers $L)\n";
+  CHECK(thrown::says(refused(branches), "$L, which lines 2 and 4 set in different ways"));
+  const std::string flags = "if [ $SIZE == big ]; then\nA=\"--num-layers 8\"\nelse\nA=\"--num-layers 4\"\nfi\n";
+  const Error error = refused(flags + "x.py $A --hidden-size 64");
+  CHECK(error.code() == "ambiguous");
+  CHECK(thrown::says(error, "train.sh:4: --num-layers is given on lines 2 and 4"));
+  std::string gated = small;
+  gated.erase(gated.find("--swiglu "), 9);
+  const ModelFile branch = read("if [ -n \"$GATED\" ]; then\n  A=\"--swiglu\"\nfi\n" + gated);
+  CHECK(branch.shape.gated);
+  CHECK(warned(branch.warnings, "conditional", "--swiglu stands in a branch (line 2)"));
+}
+
+TEST_CASE("plain lists, one flag or word a line, quoted values, carriage returns and colons are read alike") {
+  const auto shape = read(small).shape;
+  std::string lines = small;
+  for (char& c : lines) c = c == ' ' ? '\n' : c;
+  CHECK(read(lines).shape == shape);
+  std::string equals = "--num-layers=4 --hidden-size='64' --ffn-hidden-size=\"128\" --num-attention-heads=4 --swiglu ";
+  equals += "--normalization=RMSNorm --disable-bias-linear --position-embedding-type=rope --padded-vocab-size=512\r\n";
+  CHECK(read(equals).shape == shape);
+  CHECK(read("\xEF\xBB\xBF" + small).shape == shape);
+  const std::string yaml =
+      "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 64\n  --ffn-hidden-size: 128\n  --num-attention-heads: 4\n"
+      "  --swiglu: true\n  --normalization: RMSNorm\n  --disable-bias-linear: true\n  --add-qkv-bias: false\n"
+      "  --position-embedding-type: rope\n  --padded-vocab-size: 512\n";
+  CHECK(read(yaml).shape == shape);
+  CHECK(read("# --num-layers 99\n" + small + "# --num-layers 77").shape == shape);
+  CHECK(read(small + "--swiglu\nTP=2\nx --tensor-model-parallel-size $TP").layout->tensor == 2);
+}
+
+TEST_CASE("flags that are not known are passed over, unless they look like the shape's") {
+  const ModelFile file =
+      read(small + "--lr 3e-4 --hidden-dropout 0 --vocab-file v.json --num-layer 9 --moe-num-experts 3");
+  CHECK(file.shape == read(small).shape);
+  CHECK(warned(file.warnings, "unknown_flag", "--moe-num-experts (line 1) is not known and not read (nearest: "));
+  CHECK_FALSE(warned(file.warnings, "unknown_flag", "--lr"));
+  CHECK_FALSE(warned(file.warnings, "unknown_flag", "--vocab-file"));
+  CHECK(warned(read(small + "--num_layers 9").warnings, "unknown_flag", "--num_layers"));
+  CHECK(warned(read(small + "--mtp-num-layers 1").warnings, "not_counted", "--mtp-num-layers"));
+}
+
+TEST_CASE("a value that cannot be is an error at its line with its flag") {
+  struct Case {
+    const char* more;
+    const char* says;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"--num-attention-heads 0", "--num-attention-heads must be a whole number from 1 to 2147483647, got \"0\""},
+           {"--num-attention-heads 5", "--num-attention-heads must divide --hidden-size (64), got 5"},
+           {"--num-layers 12.5", "--num-layers must be a whole number"},
+           {"--num-layers 1e9", "got \"1e9\""},
+           {"--hidden-size 99999999999", "--hidden-size must be a whole number"},
+           {"--num-layers", "--num-layers must be a whole number from 1 to 100000, got none"},
+           {"--group-query-attention --num-query-groups 3", "--num-query-groups must divide --num-attention-heads (4)"},
+           {"--num-experts 4 --moe-router-topk 5", "--moe-router-topk must be at most --num-experts (4), got 5"},
+           {"--num-experts 4 --moe-router-topk 2 --moe-layer-freq '[0]*3'",
+            "--moe-layer-freq must have a flag for each of 4"},
+           {"--num-experts 4 --moe-router-topk 2 --moe-layer-freq '[2]*3'", "must have 0 or 1 in its lists"},
+           {"--normalization Batch", "--normalization must be one of LayerNorm, RMSNorm, got \"Batch\""},
+           {"--num-layers-per-virtual-pipeline-stage 3", "must divide --num-layers (4), got 3"},
+           {"--hybrid-attention-ratio 0.1", "belongs to a model that is no stack"},
+           {"--micro-batch-size x", "--micro-batch-size must be a whole number"}}) {
+    CAPTURE(c.more);
+    const Error error = refused(small + "\n" + c.more);
+    CAPTURE(error.what());
+    CHECK(error.exit_status() == 4);
+    CHECK(error.where() == "train.sh:2");
+    CHECK(thrown::says(error, c.says));
+  }
+  CHECK(thrown::says(refused("--num-layers 2 --hidden-size 64 --num-attention-heads 4"),
+                     "--vocab-size or --padded-vocab-size"));
+  CHECK(thrown::says(refused("--num-layers 2 --hidden-size 64 --num-attention-heads 4 --vocab-size 9"),
+                     "--max-position-embeddings must be given"));
+  CHECK(thrown::says(refused("--hidden-size 64"), "--num-layers or --encoder-num-layers must be given"));
+  CHECK(thrown::says(refused("--num-layers 2\n--x \"never closed"), "train.sh:2: a quote must close"));
+}
