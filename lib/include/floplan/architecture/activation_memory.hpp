@@ -79,8 +79,8 @@ class ActivationMemory {
     const double tensor = static_cast<double>(layout.tensor);
     const double value = options.bytes_per_value;
     const double width = static_cast<double>(t.width);
-    const double tokens = static_cast<double>(options.microbatch) *
-                          static_cast<double>(options.sequence_length / layout.context);
+    const double tokens =
+        static_cast<double>(options.microbatch) * static_cast<double>(options.sequence_length / layout.context);
     const double whole = options.sequence_parallel ? tokens / tensor : tokens;  // of values as wide as the model
     const double mask = options.dropout ? whole * width : 0;
     embedding_ = mask + (t.embedding_norm ? whole * width * value : 0);

@@ -190,7 +190,8 @@ inline WaitingPasses PipelineStages::waiting(std::int64_t rank, std::int64_t mic
     out.heads = stage.head ? out.chunks : 0;
     return out;
   }
-  const std::int64_t before = 2 * (pipeline_ - rank - 1) + (interleave_ - 1) * pipeline_;  // forward passes of the warm-up
+  const std::int64_t before =
+      2 * (pipeline_ - rank - 1) + (interleave_ - 1) * pipeline_;  // forward passes of the warm-up
   const bool ends_weigh = (stage.embedding && weights.embedding > 0) || (stage.head && weights.head > 0);
   if (stage.chunks_alike && !ends_weigh) return alike(std::min(before + 1, microbatches * interleave_));
 

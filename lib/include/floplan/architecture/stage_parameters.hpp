@@ -59,8 +59,7 @@ inline void check_layout(const Transformer& t, const Layout& layout) {
   }
   if (t.ffn_width > 0) divides("tensor", layout.tensor, "ffn_width", t.ffn_width);
   if (!t.experts) {
-    if (layout.expert > 1)
-      cannot("expert must be 1 for a model without experts, got " + std::to_string(layout.expert));
+    if (layout.expert > 1) cannot("expert must be 1 for a model without experts, got " + std::to_string(layout.expert));
     return;
   }
   divides("tensor", layout.tensor, "shared_width", t.experts->shared_width);
