@@ -66,10 +66,45 @@ struct WaitingPasses {
   double expert_layers = 0;
   double embeddings = 0;
   double heads = 0;
+  WaitingPasses& add(const WaitingPasses& other, double times) {
+    chunks += times * other.chunks;
+    dense_layers += times * other.dense_layers;
+    expert_layers += times * other.expert_layers;
+    embeddings += times * other.embeddings;
+    heads += times * other.heads;
+    return *this;
+  }
   [[nodiscard]] double weighed(const PassWeights& w) const {
     return dense_layers * w.dense_layer + expert_layers * w.expert_layer + embeddings * w.embedding + heads * w.head;
   }
 };
+
+namespace detail {
+
+// The chunks that an interleaved step passes, as runs: groups of `ranks` microbatches pass each chunk in turn, and the last
+// group is what remains.
+class ChunkRuns {
+ public:
+  ChunkRuns(std::int64_t ranks, std::int64_t chunks, std::int64_t microbatches)
+      : ranks_(ranks), chunks_(chunks), microbatches_(microbatches), left_(std::min(ranks, microbatches)) {}
+  [[nodiscard]] std::int64_t chunk() const { return chunk_; }
+  [[nodiscard]] std::int64_t left() const { return left_; }  // of the run
+  // By at most left().
+  void advance(std::int64_t passes) {
+    left_ -= passes;
+    if (left_ > 0) return;
+    if (++chunk_ == chunks_) {
+      chunk_ = 0;
+      microbatches_ -= std::min(ranks_, microbatches_);
+    }
+    left_ = std::min(ranks_, microbatches_);
+  }
+
+ private:
+  std::int64_t ranks_, chunks_, microbatches_, chunk_ = 0, left_;
+};
+
+}  // namespace detail
 
 class PipelineStages {
  public:
@@ -160,11 +195,10 @@ class PipelineStages {
     return out;
   }
 
-  // The chunk of the n-th pass of a step of m microbatches: groups of p pass each chunk in turn, the last group is shorter.
-  [[nodiscard]] std::int64_t chunk_of(std::int64_t n, std::int64_t microbatches) const {
-    const std::int64_t whole = microbatches / pipeline_ * pipeline_ * interleave_;
-    if (n < whole) return n % (pipeline_ * interleave_) / pipeline_;
-    return (n - whole) / (microbatches % pipeline_);
+  [[nodiscard]] WaitingPasses of_chunk(const PipelineStage& stage, std::int64_t chunk) const {
+    const LayerChunk& c = stage.chunks[static_cast<std::size_t>(chunk)];
+    return {1, static_cast<double>(c.dense_layers), static_cast<double>(c.expert_layers),
+            stage.embedding && chunk == 0 ? 1.0 : 0.0, stage.head && chunk == interleave_ - 1 ? 1.0 : 0.0};
   }
 
   std::int64_t layers_ = 0;
@@ -195,29 +229,41 @@ inline WaitingPasses PipelineStages::waiting(std::int64_t rank, std::int64_t mic
   const bool ends_weigh = (stage.embedding && weights.embedding > 0) || (stage.head && weights.head > 0);
   if (stage.chunks_alike && !ends_weigh) return alike(std::min(before + 1, microbatches * interleave_));
 
-  // Chunks differ, so it matters which of them wait: follow the schedule. Whole groups repeat, so a step of a few groups
-  // more than the warm-up shows all that a long one does.
-  const std::int64_t group = pipeline_ * interleave_;
-  const std::int64_t groups = std::min(microbatches / pipeline_, before / group + 3);
+  // Chunks differ, so it matters which of them wait: follow the schedule, by runs of passes through one chunk forward and
+  // one backward. Between the ends of a run the weight is linear. Whole groups repeat, so a step of a few groups more than
+  // the warm-up shows all that a long one does.
+  const std::int64_t groups = std::min(microbatches / pipeline_, before / (pipeline_ * interleave_) + 3);
   const std::int64_t followed = groups * pipeline_ + microbatches % pipeline_;
   const std::int64_t passes = followed * interleave_;
+  detail::ChunkRuns forward(pipeline_, interleave_, followed), backward(pipeline_, interleave_, followed);
   WaitingPasses now, most;
-  const auto pass = [&](std::int64_t chunk, double sign) {
-    const LayerChunk& c = stage.chunks[static_cast<std::size_t>(chunk)];
-    now.chunks += sign;
-    now.dense_layers += sign * static_cast<double>(c.dense_layers);
-    now.expert_layers += sign * static_cast<double>(c.expert_layers);
-    if (stage.embedding && chunk == 0) now.embeddings += sign;
-    if (stage.head && chunk == interleave_ - 1) now.heads += sign;
-  };
-  double weight = -1;
-  for (std::int64_t forward = 0; forward < passes; ++forward) {
-    pass(chunk_of(forward, followed), 1);
-    if (const double w = now.weighed(weights); w > weight) {
+  std::int64_t done = 0;
+  while (done < std::min(before, passes)) {
+    const std::int64_t run = std::min(forward.left(), before - done);
+    now.add(of_chunk(stage, forward.chunk()), static_cast<double>(run));
+    forward.advance(run);
+    done += run;
+  }
+  most = now;
+  double weight = most.weighed(weights);
+  const auto compare = [&](const WaitingPasses& found) {
+    if (const double w = found.weighed(weights); w > weight) {
       weight = w;
-      most = now;
+      most = found;
     }
-    if (forward >= before) pass(interleave_ - 1 - chunk_of(forward - before, followed), -1);
+  };
+  while (done < passes) {
+    const std::int64_t run = std::min(forward.left(), backward.left());
+    const WaitingPasses in = of_chunk(stage, forward.chunk());
+    const WaitingPasses out = of_chunk(stage, interleave_ - 1 - backward.chunk());
+    now.add(in, 1);
+    compare(now);
+    now.add(in, static_cast<double>(run - 1)).add(out, static_cast<double>(1 - run));
+    compare(now);
+    now.add(out, -1);
+    forward.advance(run);
+    backward.advance(run);
+    done += run;
   }
   return most;
 }
