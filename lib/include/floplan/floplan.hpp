@@ -10,9 +10,11 @@
 // Pitfall: nothing here reads a file or the environment; catalogs are compiled in.
 #pragma once
 
+#include "floplan/architecture/inference_memory.hpp"
 #include "floplan/architecture/kv_cache.hpp"
 #include "floplan/architecture/parameter_count.hpp"
 #include "floplan/architecture/training_flop.hpp"
+#include "floplan/architecture/training_memory.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/quantity_text.hpp"

@@ -8,7 +8,7 @@
 // Covered: grouped attention (MHA, GQA, MQA) and latent attention (MLA, with or without query compression); gated and
 // plain feed-forward blocks; mixtures of experts in some or all layers, with shared experts; attention within a window or
 // a chunk in some layers; biases, norms of queries and keys, one to four norms a layer; rotary (no weights), learned or
-// relative positions; tied or untied embeddings. parameter_count.hpp counts, training_flop.hpp and memory.hpp follow.
+// relative positions; tied or untied embeddings. parameter_count.hpp counts, training_flop.hpp and training_memory.hpp follow.
 //
 // Sources: Llama 3 (arXiv 2407.21783, table 3), DeepSeek-V2 (2405.04434, MLA), Mixtral (2401.04088), Gemma 3 (2503.19786).
 // Holds: decoder-only stacks of attention and feed-forward layers. State-space and other hybrid layers are other shapes.
