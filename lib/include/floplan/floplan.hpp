@@ -12,6 +12,7 @@
 
 #include "floplan/architecture/kv_cache.hpp"
 #include "floplan/architecture/parameter_count.hpp"
+#include "floplan/architecture/realise.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/catalog.hpp"
