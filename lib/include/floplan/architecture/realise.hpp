@@ -35,15 +35,15 @@
 namespace floplan::architecture {
 
 struct Realised {
-  Transformer shape;
-  ParameterCount count;
+  Transformer shape{};
+  ParameterCount count{};
   double relative_gap = 0;  // count / target - 1
   double aspect = 0;        // width / layers
   double ffn_ratio = 0;     // of all blocks that a token goes through
   double distance = 0;      // from the aspect and the ratio that were asked for
   std::int64_t slots = 0;   // of the pipeline: layers, and embedding and head where they take one each
-  std::string why;
-  std::vector<Warning> warnings;
+  std::string why{};
+  std::vector<Warning> warnings{};
 };
 
 struct RealiseReport {
