@@ -192,6 +192,11 @@ TEST_CASE("counts are those of the stored checkpoints, to the last parameter") {
   }
 }
 
+TEST_CASE("GPTs from 1.7B to 1T have the published counts") {
+  for (const reference::Row& row : reference::rows("gpt_counts.csv"))
+    reference::check(row, parameter_count(shapes::gpt(row)).total.value);
+}
+
 TEST_CASE("embeddings are counted once if tied and twice if not, and the rest is what remains") {
   for (const reference::Row& row : reference::rows("embedding_parameters.csv")) {
     Transformer t = shapes::named("Llama 3 8B");
