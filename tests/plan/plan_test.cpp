@@ -419,6 +419,31 @@ TEST_CASE("a bare parameter count trains at 6ND, and says that attention is left
   reference::check(reference::row("plan_known_faults.csv", "K12 mfu"), make_plan(r).main().mfu);
 }
 
+TEST_CASE(
+    "a mixture of experts trains with its active parameters, holds all of them, and no dense law speaks for its loss") {
+  Request r = few_draws(requests::only_failures());
+  r.parameters = Parameters(64e9);
+  r.active_parameters = Parameters(8e9);
+  r.stages[0].tokens = Tokens(2e12);
+  r.law = catalog::Catalog().law("besiroglu-2024");
+  const Plan p = make_plan(r);
+  reference::check(reference::row("plan_known_faults.csv", "K06 training flop"), p.training_flop.value);
+  CHECK(p.training_flop_six == p.training_flop);
+  CHECK(p.parameters == Parameters(64e9));
+  CHECK(p.active_parameters == Parameters(8e9));
+  CHECK_FALSE(p.loss.has_value());
+  CHECK(warns(p, "dense_law"));
+  r.target_loss = 2.0;
+  CHECK(thrown::by([&] { (void)make_plan(r); }).code() == "dense_law");
+  r.target_loss.reset();
+  r.law->parameter_convention = law::ParameterConvention::active;
+  CHECK(make_plan(r).loss == law::predict(r.law->form, Parameters(8e9), Tokens(2e12)).total());
+  r.active_parameters = Parameters(65e9);
+  const Error e = thrown::by([&] { (void)make_plan(r); });
+  CHECK(e.failure() == Failure::usage);
+  CHECK(thrown::says(e, "65B"));
+}
+
 TEST_CASE("a law that counts other parameters than the request gives is refused") {
   Request r = few_draws(requests::only_failures());
   r.law = catalog::Catalog().law("besiroglu-2024");

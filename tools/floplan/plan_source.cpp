@@ -25,6 +25,7 @@ struct NamedField {
 constexpr NamedField fields[] = {
     {"--model", "model", "A model of the catalog, as llama-3.1-405b"},
     {"--params", "parameters", "A bare number of parameters instead, as 405B"},
+    {"--active-params", "active_parameters", "Of them, what a token uses, where experts are mixed; all if not given"},
     {"--tokens", "tokens", "Training tokens in all, as 15.6T; several stages keep their shares"},
     {"--loss", "target_loss", "A loss to reach instead of tokens: the law says how many, with its uncertainty"},
     {"--law", "law", "The law that predicts the loss, or none; besiroglu-2024 if not given"},

@@ -27,6 +27,7 @@ using AskedFields = std::map<std::string, std::set<std::string>>;  // path of a 
 [[nodiscard]] inline std::string_view field_of_option(std::string_view option) {
   for (const auto& [name, field] : {std::pair<std::string_view, std::string_view>{"runs", "draws"},
                                     {"params", "parameters"},
+                                    {"active_params", "active_parameters"},
                                     {"loss", "target_loss"},
                                     {"seq", "sequence_length"},
                                     {"rate", "reliability.rate_per_node_day"},

@@ -15,17 +15,17 @@
 
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/fit/prediction.hpp"
+#include "floplan/plan/model_size.hpp"
 #include "floplan/plan/plan.hpp"
-#include "floplan/plan/tokens_to_loss.hpp"
 
 namespace floplan::plan {
 
 // level: of the intervals; the default is that of a plan's p10 and p90.
 [[nodiscard]] inline std::optional<fit::Prediction> loss_prediction(const Plan& plan, double level = 0.8) {
   const auto& law = plan.request.law;
-  if (!law || law->replicates.empty()) return std::nullopt;
-  return fit::predict(fit::replicates_of(*law), fit::noise_of(*law), law->range,
-                      counted_parameters(plan.request, plan.parameters), plan.tokens, level);
+  if (!law_covers(plan.request) || law->replicates.empty()) return std::nullopt;
+  return fit::predict(fit::replicates_of(*law), fit::noise_of(*law), law->range, counted_parameters(plan.request),
+                      plan.tokens, level);
 }
 
 }  // namespace floplan::plan

@@ -65,10 +65,11 @@ struct Deadline {
 
 struct Plan {
   Request request;
-  Parameters parameters;  // total
+  Parameters parameters;         // total
+  Parameters active_parameters;  // what a token uses
   Tokens tokens;
   Flop training_flop;      // by the request's convention
-  Flop training_flop_six;  // 6 N D
+  Flop training_flop_six;  // 6 N D, N active
   std::optional<double> loss;
   std::optional<Distribution> tokens_to_loss;  // with a target loss and a law whose uncertainty is known
   std::vector<double> tokens_factors;          // its draws, over `tokens`: one a replicate of the law

@@ -27,6 +27,7 @@
 
 #include "floplan/core/parallel_for.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/model_size.hpp"
 #include "floplan/plan/plan.hpp"
 #include "floplan/plan/planner_cautions.hpp"
 #include "floplan/plan/planner_checks.hpp"
@@ -203,7 +204,7 @@ struct Draw {
   out.request = stage;
   out.flop_per_token =
       r.shape ? architecture::training_flop_per_token(*r.shape, stage.sequence_length).by(r.flop_convention)
-              : FlopPerToken(training_flop(plan.parameters, Tokens(1)).value);
+              : FlopPerToken(training_flop(plan.active_parameters, Tokens(1)).value);
   out.work = training_flop(out.flop_per_token, stage.tokens);
   out.achieved = stage.achieved ? *stage.achieved : plan.peak * stage.mfu->value;
   out.mfu = out.achieved / plan.peak;
@@ -272,7 +273,9 @@ inline void add_tokens_to_loss(Plan& plan) {
   plan.request = std::move(request);
   const Request& r = plan.request;
   plan.peak = r.peak ? *r.peak : *r.accelerator.dense_peak(r.precision);
-  plan.parameters = r.shape ? architecture::parameter_count(*r.shape).total : *r.parameters;
+  const ModelSize size = model_size(r);
+  plan.parameters = size.total;
+  plan.active_parameters = size.active;
 
   double useful_hours = 0;
   for (std::size_t i = 0; i < r.stages.size(); ++i) {
@@ -291,7 +294,7 @@ inline void add_tokens_to_loss(Plan& plan) {
     if (done.expected_hours > plan.stages[plan.main_stage].expected_hours) plan.main_stage = plan.stages.size() - 1;
   }
   plan.expected_interruptions = plan.expected_failures + plan.expected_planned_stops;
-  plan.training_flop_six = training_flop(plan.parameters, plan.tokens);
+  plan.training_flop_six = training_flop(plan.active_parameters, plan.tokens);
   plan.ettr = useful_hours / plan.expected_hours.value;
   for (const StagePlan& stage : plan.stages) {
     const double share = stage.expected_hours / plan.expected_hours;
@@ -302,8 +305,8 @@ inline void add_tokens_to_loss(Plan& plan) {
   }
   plan.unexplained = r.reliability.unexplained_stops / (1 + r.reliability.unexplained_stops);
   detail::add_energy(plan);
-  if (r.law) {
-    const Parameters n = counted_parameters(r, plan.parameters);
+  if (law_covers(r)) {
+    const Parameters n = counted_parameters(r);
     plan.loss = law::predict(r.law->form, n, plan.tokens).total();
     plan.extrapolation_decades = law::extrapolation_decades(r.law->range, n, plan.tokens);
   }

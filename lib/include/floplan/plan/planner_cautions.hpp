@@ -22,8 +22,8 @@
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/cautions.hpp"
 #include "floplan/law/outside.hpp"
+#include "floplan/plan/model_size.hpp"
 #include "floplan/plan/plan.hpp"
-#include "floplan/plan/tokens_to_loss.hpp"
 #include "floplan/reliability/completion.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 
@@ -35,8 +35,8 @@ inline constexpr double training_state_bytes = 16;  // a parameter
 
 inline void add_size_cautions(const Plan& plan, std::vector<Warning>& out) {
   const Request& r = plan.request;
-  if (plan.tokens.value < plan.parameters.value / 10) {
-    out.push_back({"few_tokens", print(plan.tokens, 4) + " tokens for " + print(plan.parameters, 4) +
+  if (plan.tokens.value < plan.active_parameters.value / 10) {
+    out.push_back({"few_tokens", print(plan.tokens, 4) + " tokens for " + print(plan.active_parameters, 4) +
                                      " parameters are fewer than a tenth each: is a T or a B missing?"});
   }
   for (const StagePlan& stage : plan.stages) {
@@ -98,10 +98,17 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
 [[nodiscard]] inline std::vector<Warning> cautions(const Plan& plan) {
   const Request& r = plan.request;
   std::vector<Warning> out = r.assumptions;
-  if (r.law) {
+  if (r.law && !law_covers(r)) {
+    const auto loss = [&](Parameters n) { return print_number(r.law->form.loss(n.value, plan.tokens.value), 4); };
+    out.push_back({"dense_law", r.law->name +
+                                    " is a law of dense models and predicts no loss of a mixture of experts: " +
+                                    print(plan.active_parameters, 4) + " dense parameters would reach " +
+                                    loss(plan.active_parameters) + ", " + print(plan.parameters, 4) + " would reach " +
+                                    loss(plan.parameters) + " " + r.law->loss_unit});
+  } else if (r.law) {
     using law::Input;
     const std::array inputs = {Input::parameters, Input::tokens};
-    const std::array values = {counted_parameters(r, plan.parameters).value, plan.tokens.value};
+    const std::array values = {counted_parameters(r).value, plan.tokens.value};
     for (Warning& w : law::cautions(*r.law, law::outside(r.law->range, inputs, values))) out.push_back(std::move(w));
   }
   if (r.target_loss && !plan.tokens_to_loss) {

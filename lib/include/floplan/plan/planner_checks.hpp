@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/model_size.hpp"
 #include "floplan/plan/plan.hpp"
 
 namespace floplan::plan {
@@ -152,7 +153,15 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
   constexpr double century = 36500 * seconds_per_day;
   rules.require(r.shape || r.parameters, {""}, "needs a model or a number of parameters");
   if (!r.shape) rules.between(*r.parameters, 1, 1e24, "parameters", "the number of parameters");
-  const Parameters parameters = r.shape ? architecture::parameter_count(*r.shape).total : *r.parameters;
+  if (r.active_parameters) {
+    rules.require(!r.shape, {"active_parameters"},
+                  "the active parameters follow from the model, and are not given beside it");
+    rules.require(r.active_parameters->value >= 1 && *r.active_parameters <= *r.parameters,
+                  {"active_parameters", "parameters"},
+                  "the active parameters must be from 1 to all of the " + print_short(*r.parameters) +
+                      " parameters, got " + print_short(*r.active_parameters));
+  }
+  const Parameters parameters = model_size(r).total;
   rules.require(r.peak || r.accelerator.dense_peak(r.precision), {"precision", "accelerator"},
                 "the catalog has no dense " + to_text(r.precision) + " peak for " + r.accelerator.name +
                     ": needs another precision, or a peak");

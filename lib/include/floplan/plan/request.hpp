@@ -134,6 +134,7 @@ struct Request {
   std::string model;                               // name, for people
   std::optional<architecture::Transformer> shape;  // or else
   std::optional<Parameters> parameters;            // a bare count: attention FLOP cannot be counted then
+  std::optional<Parameters> active_parameters;     // of them, what a token uses; absent: all
   law::FlopConvention flop_convention = law::FlopConvention::causal;
   std::optional<catalog::Law> law;
   std::optional<double> target_loss;  // the stages' tokens are shares then, of as many as the law asks for

@@ -76,6 +76,13 @@ class RequestReader {
       default_sequence_ = found.sequence_length;
       remark_unverified(r_, "unverified_model", found.name, found.provenance);
     }
+    r_.active_parameters = top_.quantity<Parameters>("active_parameters");
+    if (r_.active_parameters && r_.shape) {
+      const auto value = top_.value("active_parameters");
+      if (value->failure == Failure::usage || !model_is_override)
+        throw value->refuse("follows from the model " + r_.model + ", and is not given beside it");
+      r_.active_parameters.reset();  // of the count that the model replaces
+    }
     const auto law = top_.text("law");
     if (!law) {
       r_.law = catalog_.law("besiroglu-2024");

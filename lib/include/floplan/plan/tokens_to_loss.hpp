@@ -23,20 +23,10 @@
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/optimum/compute_optimal.hpp"
+#include "floplan/plan/model_size.hpp"
 #include "floplan/plan/request.hpp"
 
 namespace floplan::plan {
-
-// The parameter count that the request's law was fitted with.
-[[nodiscard]] inline Parameters counted_parameters(const Request& r, Parameters total) {
-  if (!law::leaves_out_embeddings(r.law->parameter_convention)) return total;
-  return architecture::parameter_count(r.shape.value())
-      .as(r.law->parameter_convention);  // check() has seen to it that there is one
-}
-
-[[nodiscard]] inline Parameters counted_parameters(const Request& r) {
-  return counted_parameters(r, r.shape ? architecture::parameter_count(*r.shape).total : *r.parameters);
-}
 
 // Scales the stages so that together they have the tokens of the target, if there is one.
 inline void fit_stages_to_loss(Request& r) {
@@ -47,6 +37,12 @@ inline void fit_stages_to_loss(Request& r) {
   if (!r.law) throw refuse("no_law", "a loss to reach needs a law that says how many tokens it takes");
   if (!r.shape && (!r.parameters || law::leaves_out_embeddings(r.law->parameter_convention)))
     throw refuse("no_model", "a loss to reach needs a model, or the parameters as the law counts them");
+  if (!law_covers(r)) {
+    throw refuse("dense_law", r.law->name +
+                                  " is a law of dense models and says nothing of a mixture of experts, here " +
+                                  print_short(model_size(r).active) + " of " + print_short(model_size(r).total) +
+                                  " parameters: give tokens instead");
+  }
   const Tokens needed = optimum::tokens_for_loss(r.law->form, counted_parameters(r), *r.target_loss);
   if (!std::isfinite(needed.value)) throw refuse("out_of_range", "the loss is too near what the model can reach");
   double sum = 0;

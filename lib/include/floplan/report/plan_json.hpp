@@ -89,6 +89,7 @@ template <class Q>
   Json out = {{"title", r.title},
               {"model", r.model.empty() ? Json(nullptr) : Json(r.model)},
               {"parameters", count_json(r.parameters)},
+              {"active_parameters", count_json(r.active_parameters)},
               {"law", r.law ? Json(r.law->name) : Json(nullptr)},
               {"target_loss", json(r.target_loss)},
               {"flop_convention", law::to_text(r.flop_convention)},
@@ -149,6 +150,7 @@ template <class Q>
   const plan::EnergyAccount* headline = p.headline_energy();
   const std::optional<fit::Prediction> sure = plan::loss_prediction(p);
   return {{"parameters", count_json(p.parameters)},
+          {"active_parameters", count_json(p.active_parameters)},
           {"tokens", count_json(p.tokens)},
           {"training_flop", p.training_flop.value},
           {"flop_convention", p.request.shape ? law::to_text(p.request.flop_convention) : "6N"},

@@ -134,8 +134,11 @@ namespace detail {
   const plan::StagePlan& main = p.main();
   std::string out =
       (r.title.empty() ? (r.model.empty() ? "Training run" : r.model) : r.title) + " on " + r.accelerator.name + "\n";
-  out += print(p.parameters, 4) + " parameters, " + print(p.tokens, 4) + " tokens: " + print(p.training_flop, 4) +
-         " FLOP (" + detail::convention_text(p) + "; 6ND is " + print(p.training_flop_six, 4) + ")\n";
+  const bool mixture = p.active_parameters < p.parameters;
+  out += print(p.parameters, 4) + " parameters" +
+         (mixture ? ", of which a token uses " + print(p.active_parameters, 4) : "") + ", " + print(p.tokens, 4) +
+         " tokens: " + print(p.training_flop, 4) + " FLOP (" + detail::convention_text(p) + "; 6ND is " +
+         print(p.training_flop_six, 4) + ")\n";
   if (p.loss) out += "predicted loss " + print_number(*p.loss, 4) + " " + r.law->loss_unit + " (" + r.law->name + ")\n";
   if (p.tokens_to_loss) {
     out += "a loss of " + print_number(*r.target_loss, 6) + " takes " + print(Tokens(p.tokens_to_loss->p50), 3) +
@@ -226,15 +229,21 @@ namespace detail {
   const auto seconds = [&n](Seconds t) { return n(t.value) + " s"; };
   std::string out = "How stage \"" + s.request.name + "\" follows from its inputs (the other stages likewise)\n\n";
   out += "Work\n";
-  if (r.shape && r.flop_convention != law::FlopConvention::six_n) {
+  const double six_n = 6 * p.active_parameters.value;
+  out += "  FLOP a token    f = 6 N = 6 x " + n(p.active_parameters.value, 12) + " = " + n(six_n);
+  if (s.flop_per_token.value > six_n) {
     const bool causal = r.flop_convention == law::FlopConvention::causal;
-    const double width = static_cast<double>(r.shape->heads * r.shape->head_width);
-    out += "  FLOP a token    f = 6 N + " + std::string(causal ? "6" : "12") + " L a s = 6 x " +
-           n(p.parameters.value, 12) + " + " + (causal ? "6" : "12") + " x " + std::to_string(r.shape->layers) + " x " +
-           n(width, 6) + " x " + n(s.request.sequence_length.value, 6) + " = " + n(s.flop_per_token.value) + "\n";
-  } else {
-    out += "  FLOP a token    f = 6 N = 6 x " + n(p.parameters.value, 12) + " = " + n(s.flop_per_token.value) + "\n";
+    const double scores = s.flop_per_token.value - six_n;
+    out += ", and attention at " + n(s.request.sequence_length.value, 6) + " tokens ";
+    // One product where every layer attends to the whole sequence with heads of one width.
+    if (!r.shape->local && !r.shape->latent) {
+      out += std::string(causal ? "6" : "12") + " L a s = " + (causal ? "6" : "12") + " x " +
+             std::to_string(r.shape->layers) + " x " + n(static_cast<double>(r.shape->query_width()), 6) + " x " +
+             n(s.request.sequence_length.value, 6) + " = ";
+    }
+    out += n(scores) + ", in all " + n(s.flop_per_token.value);
   }
+  out += "\n";
   out += "  FLOP            C = f D = " + n(s.flop_per_token.value) + " x " + n(s.request.tokens.value) + " = " +
          n(s.work.value) + "\n";
   out += "  ideal time      T_s = C / (G x rate) = " + n(s.work.value) + " / (" + n(s.request.accelerators.value, 6) +
