@@ -13,6 +13,7 @@
 #include "floplan/architecture/inference_memory.hpp"
 #include "floplan/architecture/kv_cache.hpp"
 #include "floplan/architecture/parameter_count.hpp"
+#include "floplan/architecture/realise.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/architecture/training_memory.hpp"
 #include "floplan/architecture/transformer.hpp"

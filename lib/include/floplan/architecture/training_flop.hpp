@@ -88,6 +88,8 @@ struct ScoreFlop {
 }
 
 // What recomputation adds to a token's FLOP, its scores counted causal or full (six_n counts none).
+// Korthikanti 2022 (arXiv 2205.05198) prints hardware FLOP that double the whole core under selective recomputation, forward
+// and backward; only its forward pass is done again, a third of that, and no more is added here.
 [[nodiscard]] inline FlopPerToken recomputed_flop_per_token(const Transformer& t, Tokens sequence_length,
                                                             Recompute recompute, FlopConvention convention) {
   check(t);
