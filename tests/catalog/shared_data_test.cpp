@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The embedded records against the collections that they were taken from, where those are at hand.
-#include "support/shared_data.hpp"
-#include "support/near.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "catalog/printed.hpp"
 #include "floplan/architecture/kv_cache.hpp"
 #include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/core/names.hpp"
+#include "support/near.hpp"
+#include "support/shared_data.hpp"
+#include "support/thrown.hpp"
 
 namespace {
 
@@ -38,6 +40,13 @@ std::string plain_name(std::string_view name) {
   std::replace(out.begin(), out.end(), ' ', '-');
   return out;
 }
+
+// "DeepSeek-V3/R1 (main)" is deepseek-v3.
+std::string model_name(std::string_view name) { return plain_name(name.substr(0, name.find('/'))); }
+
+// Shapes that a Transformer does not describe, or that are not known; data/README.md has the reasons.
+const std::set<std::string> left_out{"deepseek-v4-pro", "deepseek-v4-flash", "kimi-k3",         "glm-5",
+                                     "minimax-m3",      "nemotron-3-ultra",  "nemotron-3-super"};
 
 // By the collection's name, or by that without the memory at its end.
 Accelerator find(const Catalog& catalog, const std::string& name) {
@@ -77,22 +86,34 @@ TEST_CASE("every accelerator of the shared collection is in the catalog with the
   }
 }
 
-TEST_CASE("models that the shared collection also has agree on parameters, tokens and bytes of cache") {
+TEST_CASE("every model of the shared collection has the same counts, tokens and bytes of cache, or is left out") {
   const auto table = shared_data::table("models.csv");
   if (!table) return;
-  std::size_t compared = 0;
-  for (const Model& model : Catalog().models()) {
-    CAPTURE(model.name);
-    for (const CsvRow row : table->rows()) {
-      if (plain_name(row[table->column("model")]) != model.name) continue;
-      ++compared;
-      const auto cell = [&](const char* column) { return number(row[table->column(column)]); };
-      CHECK(architecture::parameter_count(model.shape).total.value == cell("n_total"));
-      CHECK(architecture::kv_bytes_per_token(model.shape).value == cell("kv_bytes_per_token_bf16"));
-      check_same(model.training_tokens, cell("tokens_trained"), 1);
+  const Catalog catalog;
+  for (const CsvRow row : table->rows()) {
+    const std::string name = model_name(row[table->column("model")]);
+    CAPTURE(name);
+    if (left_out.contains(name)) {
+      CHECK(thrown::by([&] { (void)catalog.model(name); }).failure() == Failure::usage);
+      continue;
     }
+    const auto cell = [&](const char* column) { return number(row[table->column(column)]); };
+    const Model model = catalog.model(name);
+    const architecture::ParameterCount count = architecture::parameter_count(model.shape);
+    const auto same = [&](Parameters ours, double theirs) {
+      // A rounded figure of theirs is the published one, which a row that differs from it explains.
+      return printed::agrees(ours.value, theirs) || (printed::unit(theirs) > 1 && !model.difference.empty());
+    };
+    CHECK(same(count.total, cell("n_total").value()));
+    const double active = cell("n_active").value();
+    CHECK((same(count.active, active) || same(count.active_without_input_embedding(), active)));
+    if (const auto bytes = cell("kv_bytes_per_token_bf16"))
+      CHECK(architecture::kv_bytes_per_token(model.shape).value == bytes);
+    // Theirs of OPT are the corpus; it went through about 300 billion.
+    const auto tokens = cell("tokens_trained");
+    if (tokens && model.training_tokens && model.name != "opt-175b")
+      CHECK(printed::agrees(model.training_tokens->value, *tokens));
   }
-  CHECK(compared >= 9);
 }
 
 TEST_CASE("Table 5 is the shared transcription row by row") {
