@@ -5,6 +5,7 @@
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/catalog_json.hpp"
+#include "floplan/report/model_text.hpp"
 
 namespace floplan::cli {
 namespace {
@@ -55,17 +56,22 @@ Answer list(const Session& session, const std::string& kind) {
          });
   } else if (kind == "models") {
     fill(catalog.models(),
-         {"name", "parameters", "layers", "width", "heads", "kv heads", "ffn width", "vocabulary", "tied", "sequence",
-          "trained on (tokens)", "verified"},
+         {"name", "parameters", "active", "layers", "width", "heads", "attention", "ffn width", "experts", "vocabulary",
+          "tied", "sequence", "trained on (tokens)", "verified"},
          [&](const catalog::Model& m) -> std::vector<report::Cell> {
            const auto whole = [](std::int64_t x) { return report::Cell(static_cast<double>(x), 9); };
+           const architecture::ParameterCount count = architecture::parameter_count(m.shape);
            return {m.name,
-                   {architecture::parameter_count(m.shape).total.value, 15},
+                   {count.total.value, 15},
+                   {count.active.value, 15},
                    whole(m.shape.layers),
                    whole(m.shape.width),
                    whole(m.shape.heads),
-                   whole(m.shape.kv_heads),
-                   whole(m.shape.ffn_width),
+                   report::attention_name(m.shape),
+                   m.shape.dense_layers() > 0 ? whole(m.shape.ffn_width) : report::Cell(),
+                   m.shape.experts ? report::Cell(std::to_string(m.shape.experts->active) + " of " +
+                                                  std::to_string(m.shape.experts->count))
+                                   : report::Cell(),
                    whole(m.shape.vocabulary),
                    m.shape.tied_embeddings ? "yes" : "no",
                    {m.sequence_length, 6},

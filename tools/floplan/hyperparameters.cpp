@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/catalog/find_model.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/optimum/hyperparameters.hpp"
 
@@ -18,7 +19,8 @@ optimum::RunPoint run_of(const Session& session, const Options& o) {
   optimum::RunPoint out;
   if (o.model && o.params)
     throw Error(Failure::usage, "missing_option", "--params", "needs either --params or --model, and not both");
-  if (o.model) out.counted = architecture::parameter_count(session.catalog.model(*o.model, "--model").shape);
+  if (o.model)
+    out.counted = architecture::parameter_count(catalog::find_model(*o.model, "--model", session.catalog).model.shape);
   if (o.params) out.parameters = parse_between(*o.params, "--params", Parameters(1), Parameters(1e24));
   if (o.tokens) out.tokens = parse_between(*o.tokens, "--tokens", Tokens(1), Tokens(1e24));
   if (o.flop) out.flop = parse_between(*o.flop, "--flop", Flop(1), Flop(1e36));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "floplan/architecture/parameter_count.hpp"
+#include "floplan/catalog/find_model.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/optimum/setting.hpp"
 
@@ -78,7 +79,7 @@ void add_law_point(Subcommand& sub, LawPoint& point) {
   sub.option("--params", point.text(Input::parameters), "Number of parameters, as 405B, counted as the law counts");
   sub.option("--count-as", point.count, "What --params counts",
              {"total", "active", "non_embedding", "without_input_embedding"});
-  sub.option("--model", point.model, "A model of the catalog instead, counted as the law counts");
+  sub.option("--model", point.model, "A model of the catalog, or its config.json, instead: counted as the law counts");
   sub.option("--tokens", point.text(Input::tokens), "Training tokens, as 15.6T");
   sub.group("What some laws ask besides");
   add_law_inputs(sub, point, others());
@@ -101,7 +102,17 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
   if (point.model) {
     if (point.text(Input::parameters))
       throw Error(Failure::usage, "missing_option", "--params", "needs either --params or --model, and not both");
-    count = architecture::parameter_count(session.catalog.model(*point.model, "--model").shape);
+    const catalog::FoundModel found = catalog::find_model(*point.model, "--model", session.catalog);
+    warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
+    count = architecture::parameter_count(found.model.shape);
+    if (count->active < count->total && law.parameter_convention != law::ParameterConvention::active &&
+        !law::takes_experts(inputs)) {
+      throw Error(Failure::usage, "dense_law", "--model",
+                  "must be a dense model for " + law.name + ", which knows no experts: a token uses " +
+                      print(count->active, 4) + " of the " + print(count->total, 4) + " parameters of " +
+                      found.model.name +
+                      "; --params with either count says what a dense model of that size would reach");
+    }
   }
   std::vector<double> out;
   for (const Input input : inputs) {

@@ -2,84 +2,66 @@
 #include <memory>
 
 #include "command.hpp"
-#include "floplan/architecture/kv_cache.hpp"
-#include "floplan/architecture/parameter_count.hpp"
-#include "floplan/architecture/training_flop.hpp"
+#include "floplan/catalog/find_model.hpp"
 #include "floplan/core/quantity_text.hpp"
-#include "floplan/report/catalog_json.hpp"
+#include "floplan/report/model_json.hpp"
+#include "floplan/report/model_text.hpp"
 
 namespace floplan::cli {
 namespace {
 
 struct Options {
-  std::string name;
-  Text seq;
+  std::vector<std::string> names;
+  Text seq, context;
   std::string precision = "bf16";
 };
 
-double bytes_a_value(const std::string& precision) {
-  using catalog::Precision;
-  return catalog::bytes_per_value(precision == "bf16"  ? Precision::bf16
-                                  : precision == "fp8" ? Precision::fp8
-                                                       : Precision::fp4);
+void add_count_warnings(const catalog::Model& model, std::vector<Warning>& out) {
+  const architecture::ParameterCount count = architecture::parameter_count(model.shape);
+  if (model.published_parameters && *model.published_parameters != count.total) {
+    out.push_back({"count_differs", model.name + ": the published count is " + print(*model.published_parameters) +
+                                        ", this shape has " + print(count.total) +
+                                        (model.difference.empty() ? "" : ": " + model.difference)});
+  }
+  if (!model.provenance.verified && !model.provenance.source.empty())
+    out.push_back({"unverified_model", model.name + " is not verified: its shape rests on " + model.provenance.source});
+}
+
+report::ModelQuestion question_of(const Options& o, const std::vector<catalog::Model>& models) {
+  report::ModelQuestion q;
+  q.precision = catalog::precision_named(o.precision, "--precision");
+  // Several models are compared at one length.
+  const Tokens own = models.size() == 1 ? models[0].sequence_length.value_or(Tokens(8192)) : Tokens(8192);
+  q.sequence_length = o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9)) : own;
+  q.context = o.context ? parse_between(*o.context, "--context", Tokens(1), Tokens(1e9)) : q.sequence_length;
+  return q;
 }
 
 Answer show(const Session& session, const Options& o) {
-  const catalog::Model model = session.catalog.model(o.name, "model");
-  const architecture::Transformer& t = model.shape;
-  const Tokens sequence =
-      o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9)) : model.sequence_length.value_or(Tokens(8192));
-  const architecture::ParameterCount count = architecture::parameter_count(t);
-  const auto flop = architecture::training_flop_per_token(t, sequence);
-  const double bytes = bytes_a_value(o.precision);
-  const Bytes kv = architecture::kv_bytes_per_token(t, bytes);
   Answer answer;
-  answer.inputs = {
-      {"model", model.name}, {"sequence_length", report::count_json(sequence)}, {"precision", o.precision}};
-  answer.result = {
-      {"name", model.name},
-      {"parameters",
-       {{"total", report::count_json(count.total)},
-        {"active", report::count_json(count.active)},
-        {"embedding", report::count_json(count.embedding)},
-        {"non_embedding", report::count_json(count.non_embedding)}}},
-      {"flop_per_token", {{"six_n", flop.six_n.value}, {"causal", flop.causal.value}, {"full", flop.full.value}}},
-      {"kv_bytes_per_token", report::count_json(kv)},
-      {"weights_bytes", report::count_json(count.total.value * bytes)},
-      {"layers", t.layers},
-      {"width", t.width},
-      {"heads", t.heads},
-      {"kv_heads", t.kv_heads},
-      {"head_width", t.head_width},
-      {"ffn_width", t.ffn_width},
-      {"vocabulary", t.vocabulary},
-      {"tied_embeddings", t.tied_embeddings},
-      {"sequence_length", report::count_json(sequence)},
-      {"published_parameters", report::count_json(model.published_parameters)},
-      {"source", model.provenance.source},
-      {"verified", model.provenance.verified}};
-  if (model.published_parameters && *model.published_parameters != count.total) {
-    answer.warnings.push_back({"count_differs", "the published count is " + print(*model.published_parameters) +
-                                                    ", this shape has " + print(count.total)});
+  std::vector<catalog::Model> models;
+  for (const std::string& name : o.names) {
+    catalog::FoundModel found = catalog::find_model(name, "model", session.catalog);
+    for (Warning& w : found.warnings) answer.warnings.push_back(std::move(w));
+    add_count_warnings(found.model, answer.warnings);
+    models.push_back(std::move(found.model));
   }
-  report::Table table({"quantity", "value", "unit"});
-  const auto row = [&table](const char* what, double value, int digits, const std::string& unit) {
-    table.add({what, {value, digits}, unit});
-  };
-  row("parameters, total", count.total.value, 15, "");
-  row("parameters, embedding", count.embedding.value, 15, "input and output tables");
-  row("parameters, non-embedding", count.non_embedding.value, 15, "");
-  row("FLOP a token, 6N", flop.six_n.value / 1e9, 6, "GFLOP");
-  row("FLOP a token, 6N + causal attention", flop.causal.value / 1e9, 6, "GFLOP at " + print(sequence) + " tokens");
-  row("FLOP a token, 6N + full attention", flop.full.value / 1e9, 6, "GFLOP at " + print(sequence) + " tokens");
-  row("weights", count.total.value * bytes / 1e9, 5, "GB in " + o.precision);
-  row("keys and values a token", kv.value, 9, "bytes in " + o.precision);
-  answer.text = model.title + ": " + std::to_string(t.layers) + " layers of width " + std::to_string(t.width) + ", " +
-                std::to_string(t.heads) + " heads of " + std::to_string(t.head_width) + ", " +
-                std::to_string(t.kv_heads) + " key-value heads, feed-forward " + std::to_string(t.ffn_width) +
-                ", vocabulary " + std::to_string(t.vocabulary) + (t.tied_embeddings ? ", tied" : "") + "\n\n" +
-                table.text();
-  answer.table = std::move(table);
+  const report::ModelQuestion q = question_of(o, models);
+  answer.inputs = {{"model", models.size() == 1 ? report::Json(models[0].name) : report::Json(o.names)},
+                   {"sequence_length", report::count_json(q.sequence_length)},
+                   {"context", report::count_json(q.context)},
+                   {"precision", o.precision}};
+  if (models.size() == 1) {
+    answer.result = report::model_json(models[0], q);
+    answer.text = report::model_text(models[0], q);
+    answer.table = report::model_table(models[0], q);
+    return answer;
+  }
+  report::Json list = report::Json::array();
+  for (const catalog::Model& model : models) list.push_back(report::model_json(model, q));
+  answer.result = {{"models", std::move(list)}};
+  answer.table = report::model_comparison(models, q);
+  answer.text = answer.table->text();
   return answer;
 }
 
@@ -87,11 +69,15 @@ Answer show(const Session& session, const Options& o) {
 
 void add_model(Program& program) {
   const auto o = std::make_shared<Options>();
-  Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model",
+  Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model, or of several side by side",
                                [o](const Session& s) { return show(s, *o); });
-  sub.positional("model", o->name, "A model of the catalog, as llama-3.1-405b");
+  sub.positional(
+      "model", o->names,
+      "Models of the catalog, as llama-3.1-405b, or files: a Hugging Face config.json, Megatron arguments, a "
+      "model of calculon or llm-analysis");
   sub.option("--seq", o->seq,
-             "Sequence length for attention FLOP, as 8192 or 128Ki, which is 131072; the model's own if not given");
+             "Sequence length for attention FLOP, as 8192 or 128Ki, which is 131072; the model's own, or 8192");
+  sub.option("--context", o->context, "Context length for the cache; the sequence length if not given");
   sub.option("--precision", o->precision, "For bytes", {"bf16", "fp8", "fp4"});
 }
 

@@ -36,10 +36,7 @@ std::optional<Q> given(const Text& text, const char* option) {
 }
 
 catalog::Precision precision_of(const Text& text, const char* option) {
-  if (!text || *text == "bf16") return catalog::Precision::bf16;
-  if (*text == "fp8") return catalog::Precision::fp8;
-  if (*text == "fp4") return catalog::Precision::fp4;
-  throw Error(Failure::usage, "bad_value", option, "must be bf16, fp8 or fp4, got \"" + *text + "\"");
+  return text ? catalog::precision_named(*text, option) : catalog::Precision::bf16;
 }
 
 FlopPerSecond dense_peak(const catalog::Accelerator& on, catalog::Precision precision, const char* option) {

@@ -23,7 +23,7 @@ struct NamedField {
 
 // Every one is a shorthand of --set PATH=VALUE.
 constexpr NamedField fields[] = {
-    {"--model", "model", "A model of the catalog, as llama-3.1-405b"},
+    {"--model", "model", "A model of the catalog, as llama-3.1-405b, or a config.json"},
     {"--params", "parameters", "A bare number of parameters instead, as 405B"},
     {"--active-params", "active_parameters", "Of them, what a token uses, where experts are mixed; all if not given"},
     {"--tokens", "tokens", "Training tokens in all, as 15.6T; several stages keep their shares"},

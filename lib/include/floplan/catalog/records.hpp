@@ -15,9 +15,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "floplan/architecture/transformer.hpp"
+#include "floplan/core/error.hpp"
 #include "floplan/core/provenance.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/law/chinchilla.hpp"
@@ -34,6 +36,15 @@ enum class Precision { bf16, fp8, fp4 };
     case Precision::bf16: break;
   }
   return "bf16";
+}
+
+// where: what asked for it, for the error of another word.
+[[nodiscard]] inline Precision precision_named(std::string_view text, std::string_view where) {
+  for (const Precision p : {Precision::bf16, Precision::fp8, Precision::fp4}) {
+    if (text == to_text(p)) return p;
+  }
+  throw Error(Failure::usage, "bad_value", std::string(where),
+              "must be bf16, fp8 or fp4, got \"" + std::string(text) + "\"");
 }
 
 [[nodiscard]] constexpr double bytes_per_value(Precision p) {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/catalog/find_model.hpp"
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_costs.hpp"
@@ -70,11 +71,14 @@ class RequestReader {
                                                        model->text + "\", so its shape is not known"});
       }
     } else if (model) {
-      const catalog::Model found = named(*model, [this](auto text, auto where) { return catalog_.model(text, where); });
-      r_.model = found.name;
-      r_.shape = found.shape;
-      default_sequence_ = found.sequence_length;
-      remark_unverified(r_, "unverified_model", found.name, found.provenance);
+      const std::filesystem::path folder = folder_of(*model);
+      catalog::FoundModel found =
+          named(*model, [&](auto text, auto where) { return catalog::find_model(text, where, catalog_, folder); });
+      r_.model = found.model.name;
+      r_.shape = std::move(found.model.shape);
+      default_sequence_ = found.model.sequence_length;
+      for (Warning& w : found.warnings) r_.assumptions.push_back(std::move(w));
+      remark_unverified(r_, "unverified_model", found.model.name, found.model.provenance);
     }
     r_.active_parameters = top_.quantity<Parameters>("active_parameters");
     if (r_.active_parameters && r_.shape) {
@@ -117,9 +121,12 @@ class RequestReader {
     if (!model && !parameters) throw top_.missing("model", "a model or a number of parameters");
   }
 
-  // A fit's file that the plan names lies relative to the plan; one that an option names, to where the user is.
+  // A file that the plan names lies relative to the plan; one that an option names, to where the user is.
+  [[nodiscard]] std::filesystem::path folder_of(const Value& value) const {
+    return value.failure == Failure::usage ? std::filesystem::path() : folder_;
+  }
   [[nodiscard]] catalog::Law read_law(const Value& value) const {
-    const std::filesystem::path folder = value.failure == Failure::usage ? std::filesystem::path() : folder_;
+    const std::filesystem::path folder = folder_of(value);
     return named(value, [&](auto text, auto where) { return fit::find_law(text, where, catalog_, folder); });
   }
 

@@ -18,6 +18,7 @@
 #include "floplan/law/any_form.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/json.hpp"
+#include "floplan/report/model_json.hpp"
 
 namespace floplan::report {
 
@@ -53,23 +54,19 @@ namespace detail {
 }
 
 [[nodiscard]] inline Json to_json(const catalog::Model& m) {
-  const architecture::Transformer& t = m.shape;
-  return detail::with_provenance({{"name", m.name},
-                                  {"aliases", m.aliases},
-                                  {"title", m.title},
-                                  {"parameters", architecture::parameter_count(t).total.value},
-                                  {"published_parameters", json(m.published_parameters)},
-                                  {"layers", t.layers},
-                                  {"width", t.width},
-                                  {"heads", t.heads},
-                                  {"kv_heads", t.kv_heads},
-                                  {"head_width", t.head_width},
-                                  {"ffn_width", t.ffn_width},
-                                  {"vocabulary", t.vocabulary},
-                                  {"tied_embeddings", t.tied_embeddings},
-                                  {"sequence_length", json(m.sequence_length)},
-                                  {"training_tokens", json(m.training_tokens)}},
-                                 m.provenance);
+  const architecture::ParameterCount count = architecture::parameter_count(m.shape);
+  Json out = {{"name", m.name},
+              {"aliases", m.aliases},
+              {"title", m.title},
+              {"parameters", count_json(count.total)},
+              {"active_parameters", count_json(count.active)},
+              {"published_parameters", count_json(m.published_parameters)},
+              {"published_active_parameters", count_json(m.published_active_parameters)},
+              {"difference", m.difference}};
+  out.update(shape_json(m.shape));
+  out["sequence_length"] = json(m.sequence_length);
+  out["training_tokens"] = json(m.training_tokens);
+  return detail::with_provenance(std::move(out), m.provenance);
 }
 
 [[nodiscard]] inline Json to_json(const catalog::Price& p) {
