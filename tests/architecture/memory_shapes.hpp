@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shapes and layouts for the memory tests: GPT with dropout, and random ones that a layout can cut.
+// Shapes for the memory tests: random ones that a layout can cut.
 #pragma once
 
 #include <cstdint>
 
-#include "architecture/shapes.hpp"
-#include "floplan/architecture/layout.hpp"
-#include "floplan/architecture/training_memory.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/core/random.hpp"
 
 namespace shapes {
-
-// A GPT: plain blocks of four widths, layer norms, biases, learned positions, tied embeddings.
-inline floplan::architecture::Transformer gpt(std::int64_t layers, std::int64_t width, std::int64_t heads,
-                                              std::int64_t vocabulary, std::int64_t positions) {
-  floplan::architecture::Transformer t;
-  t.layers = layers;
-  t.width = width;
-  t.heads = t.kv_heads = heads;
-  t.head_width = width / heads;
-  t.ffn_width = 4 * width;
-  t.vocabulary = vocabulary;
-  t.tied_embeddings = true;
-  t.gated = false;
-  t.norm = floplan::architecture::Norm::layer;
-  t.biases = {true, true, true, false};
-  t.learned_positions = positions;
-  return t;
-}
 
 inline std::int64_t one_of(floplan::RandomStream& random, std::int64_t low, std::int64_t high) {
   return low + random.below(static_cast<std::uint32_t>(high - low + 1));

@@ -368,6 +368,17 @@ TEST_CASE("what is given stays, and a block between a given width and depth meet
   for (const Realised& p : realise(r).proposals) CHECK(p.shape.ffn_width == r.given.ffn_width);
 }
 
+TEST_CASE("key-value heads go with tensor parallelism where their number is left open") {
+  for (const std::int64_t tensor : {1, 2, 3, 4, 6, 8, 12, 16, 32}) {
+    CAPTURE(tensor);
+    RealiseRequest r{.target = Parameters(70e9)};
+    r.layout.tensor = tensor;
+    const Transformer t = realise(r).proposals.front().shape;
+    CHECK((t.kv_heads % tensor == 0 || tensor % t.kv_heads == 0));
+    CHECK(t.kv_heads == (tensor % 3 == 0 ? 6 : 8));
+  }
+}
+
 TEST_CASE("each count may be the target") {
   for (const ParameterConvention count : law::parameter_conventions) {
     CAPTURE(law::to_text(count));

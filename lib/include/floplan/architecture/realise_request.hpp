@@ -12,7 +12,7 @@
 //   ffn_ratio     4 of a plain block; 8/3 of a gated one (Shazeer 2020, 2002.05202: as many weights as the plain one); 3.5 of
 //                 a gated one under grouped attention, which saves about as much (Llama 3 8B and 70B; its 405B has 3.25)
 //   head_width    64 up to a width of 2048, 128 above (GPT-2 and Llama 3.2 1B; Llama 3)
-//   kv_heads      8, or all heads where there are fewer (Llama 2 70B, Llama 3, Mistral)
+//   kv_heads      8 (Llama 2 70B, Llama 3, Mistral), all heads where there are fewer, 6 where TP is 3 or 6
 //   vocabulary    128256 from 1e9 parameters on (Llama 3), 32000 below (Llama 2): a larger one would be most of the model
 // With experts, ffn_ratio is of all that one token goes through: (active + shared) x expert width / width. It is 2.57 for
 // DeepSeek-V3, 3 for Qwen3's and 7 for Mixtral; 8/3 where it is not given. Their dense layers get a block of that width.

@@ -2,7 +2,7 @@
 //
 // The shapes that a request leaves open, and the best of them at each width. Used by realise.hpp.
 //
-//   width     each multiple of width_multiple, 128 up to 4096 and 512 above                (or the given one)
+//   width     each multiple of width_multiple, 128 up to 4096 and 512 above, 50,000 at most   (or the given)
 //   layers    each number that the pipeline divides, whose aspect is within 16x of that asked     (or the given one)
 //   block     feed-forward or expert width: multiples of ffn_multiple and TP within `freedom` of the ratio's
 //
@@ -64,9 +64,12 @@ class ShapeGrid {
     extra_ = r_.embedding_and_head_slots ? 2 : 0;
     through_ = experts ? static_cast<double>(r_.given.experts->active + r_.shared_experts) : 1;
     given_block_ = experts ? r_.given.experts->width : r_.given.ffn_width;
-    if (const std::int64_t ffn = given_block_ > 0 ? given_block_ : r_.given.ffn_width; ffn % cut.tensor != 0)
-      refuse("tensor parallelism must divide the feed-forward width, got TP " + std::to_string(cut.tensor) + " and " +
-             std::to_string(ffn));
+    const std::int64_t shared = experts ? r_.given.experts->shared_width : 0;
+    for (const std::int64_t given : {given_block_, r_.given.ffn_width, shared}) {
+      if (given % cut.tensor != 0)
+        refuse("tensor parallelism must divide the feed-forward width, got TP " + std::to_string(cut.tensor) + " and " +
+               std::to_string(given));
+    }
     find_layers();
   }
 
@@ -109,7 +112,7 @@ class ShapeGrid {
     throw realise_refusal(Failure::infeasible, "does_not_divide", rule);
   }
 
-  // "; 126 and 142 are", the numbers on both sides that fit.
+  // "; it is with 126 or 142", the numbers on both sides that fit.
   template <class Fits>
   [[nodiscard]] std::string nearest(std::int64_t given, const Fits& fits) const {
     std::string out;
@@ -150,6 +153,12 @@ class ShapeGrid {
              std::to_string(extra_) + " slots for embedding and head");
   }
 
+  // 8, or what is nearest below and goes with TP.
+  [[nodiscard]] std::int64_t usual_kv_heads() const {
+    std::int64_t out = 8;
+    while (out % r_.layout.tensor != 0 && r_.layout.tensor % out != 0) --out;
+    return out;
+  }
   [[nodiscard]] std::int64_t width_step(std::int64_t width) const {
     return r_.width_multiple > 0 ? r_.width_multiple : width < 4096 ? 128 : 512;
   }
@@ -184,7 +193,7 @@ class ShapeGrid {
         return no("kv_heads must be heads / heads_per_kv", t.kv_heads, kv_heads);
       t.kv_heads = kv_heads;
     } else if (t.kv_heads == 0) {
-      t.kv_heads = std::min<std::int64_t>(t.heads, 8);
+      t.kv_heads = std::min(t.heads, usual_kv_heads());
       if (r_.given.heads > 0 || r_.given.width > 0)
         while (t.heads % t.kv_heads != 0) --t.kv_heads;
     }
@@ -262,11 +271,14 @@ class ShapeGrid {
     std::vector<Candidate> out;
     std::string why;
     bool framed = false;
+    std::int64_t without = 0, tried = 0;
     const std::int64_t first = r_.given.width > 0 ? r_.given.width : width_step(1);
     smallest_ = {};
     for (std::int64_t width = first; width <= largest; width += width_step(width)) {
       if (std::optional<Transformer> t = frame(width, framed ? nullptr : &why)) {
         framed = true;
+        without = 0;
+        ++tried;
         const Coefficients c = coefficients(*t);
         const std::int64_t narrow = block_range(width).first;
         if (smallest_.width == 0) smallest_ = *at(width, least_, narrow);
@@ -274,7 +286,7 @@ class ShapeGrid {
           break;
         search(width, c, reach, out);
       }
-      if (r_.given.width > 0 || (!framed && width > widest_without_heads)) break;
+      if (r_.given.width > 0 || ++without >= most_without_heads || tried >= most_widths) break;
     }
     if (!framed) throw realise_refusal(Failure::infeasible, "does_not_divide", why);
     return out;
@@ -296,8 +308,7 @@ class ShapeGrid {
   void search(std::int64_t width, const Coefficients& c, double reach, std::vector<Candidate>& out) {
     const auto [narrow, wide] = block_range(width);
     const double target = r_.target.value;
-    std::int64_t from = least_;
-    std::int64_t to = least_;
+    std::int64_t from = least_, to = least_;
     if (r_.given.layers == 0) {
       const double most = c.layers_for(target * (1 + r_.tolerance), static_cast<double>(narrow));
       const double d = static_cast<double>(width);
@@ -374,7 +385,7 @@ class ShapeGrid {
 
   static constexpr std::int64_t largest = 2147483647;
   static constexpr std::int64_t most_layers = 100'000;
-  static constexpr std::int64_t widest_without_heads = std::int64_t{1} << 24;
+  static constexpr std::int64_t most_without_heads = 20'000, most_widths = 50'000;
 
   RealiseRequest r_;
   std::int64_t stages_ = 1, extra_ = 0, step_ = 1, least_ = 1, given_block_ = 0;
