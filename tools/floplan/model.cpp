@@ -2,18 +2,25 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/architecture/inference_memory.hpp"
+#include "floplan/architecture/training_memory.hpp"
 #include "floplan/catalog/find_model.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/report/memory_text.hpp"
 #include "floplan/report/model_json.hpp"
 #include "floplan/report/model_text.hpp"
+#include "layout_source.hpp"
+#include "realise_source.hpp"
 
 namespace floplan::cli {
 namespace {
 
 struct Options {
   std::vector<std::string> names;
-  Text seq, context;
+  Text seq, context, accelerator;
   std::string precision = "bf16";
+  LayoutOptions layout;
+  RealiseOptions realise;
 };
 
 void add_count_warnings(const catalog::Model& model, std::vector<Warning>& out) {
@@ -37,7 +44,56 @@ report::ModelQuestion question_of(const Options& o, const std::vector<catalog::M
   return q;
 }
 
+// How many accelerators hold the weights, by precision, and whether a node does.
+void add_holding(const catalog::Accelerator& on, const catalog::Model& model, Answer& answer) {
+  if (!on.memory) throw Error(Failure::usage, "no_memory", "--accelerator", "the catalog has no memory of " + on.name);
+  const Parameters n = architecture::parameter_count(model.shape).total;
+  report::Json counts = report::Json::object();
+  report::Table table({"weights in", "GB",
+                       on.name + " (" + print_number(on.memory->value / 1e9, 4) + " GB) to hold them", "fit a node"});
+  for (const auto precision : {catalog::Precision::bf16, catalog::Precision::fp8, catalog::Precision::fp4}) {
+    const double bytes = catalog::bytes_per_value(precision);
+    const Count needed = architecture::accelerators_to_hold(n, bytes, *on.memory);
+    const std::string name = catalog::to_text(precision);
+    counts[name] = report::count_json(needed);
+    const auto node = on.accelerators_per_node;
+    table.add({name,
+               {n.value * bytes / 1e9, 5},
+               {needed.value, 9},
+               node ? report::Cell((needed <= *node ? "yes, of " : "no, of ") + print(*node)) : report::Cell()});
+  }
+  answer.result["accelerators_to_hold"] = std::move(counts);
+  answer.text += "\nWeights alone; the cache, activations and the runtime come on top\n\n" + table.text();
+}
+
+void add_memory(const LayoutOptions& o, const std::optional<catalog::Accelerator>& on, const catalog::Model& model,
+                Tokens sequence, Answer& answer) {
+  const TrainingLayout cut = layout_of(o, sequence, answer.warnings);
+  const auto memory = architecture::training_memory(model.shape, cut.layout, cut.memory);
+  const std::optional<Bytes> capacity = on ? on->memory : std::nullopt;
+  answer.result["layout"] = report::to_json(cut.layout);
+  answer.result.update(report::memory_json(memory, capacity));
+  answer.table = report::memory_table(memory);
+  answer.text += "\nTraining memory of one accelerator, by pipeline stage: TP " + std::to_string(cut.layout.tensor) +
+                 ", CP " + std::to_string(cut.layout.context) + ", PP " + std::to_string(cut.layout.pipeline) +
+                 ", VP " + std::to_string(cut.layout.interleave) + ", DP " + std::to_string(cut.layout.data) + ", EP " +
+                 std::to_string(cut.layout.expert) + ", " + o.sharding + ", " +
+                 std::to_string(cut.memory.microbatches) + " microbatches, recomputation " + o.recompute + "\n\n" +
+                 answer.table->text() + "\n" + (capacity ? memory.fits(*capacity).text : memory.describe()) + "\n";
+}
+
 Answer show(const Session& session, const Options& o) {
+  if (o.realise.target) {
+    if (!o.names.empty()) {
+      throw Error(Failure::usage, "bad_question", "--realise",
+                  "asks for shapes: take the model out, or name it by --like");
+    }
+    return answer_realise(session, o.realise, o.layout);
+  }
+  if (o.names.empty())
+    throw Error(Failure::usage, "missing_option", "model", "needs a model of the catalog or a file, or --realise");
+  if (o.realise.refined())
+    throw Error(Failure::usage, "missing_option", "--realise", "is needed by the options of proposed shapes");
   Answer answer;
   std::vector<catalog::Model> models;
   for (const std::string& name : o.names) {
@@ -55,8 +111,14 @@ Answer show(const Session& session, const Options& o) {
     answer.result = report::model_json(models[0], q);
     answer.text = report::model_text(models[0], q);
     answer.table = report::model_table(models[0], q);
+    std::optional<catalog::Accelerator> on;
+    if (o.accelerator)
+      add_holding(*(on = session.catalog.accelerator(*o.accelerator, "--accelerator")), models[0], answer);
+    if (o.layout.given()) add_memory(o.layout, on, models[0], q.sequence_length, answer);
     return answer;
   }
+  if (o.layout.given() || o.accelerator)
+    throw Error(Failure::usage, "bad_question", "model", "a layout or an accelerator is asked of one model at a time");
   report::Json list = report::Json::array();
   for (const catalog::Model& model : models) list.push_back(report::model_json(model, q));
   answer.result = {{"models", std::move(list)}};
@@ -74,11 +136,15 @@ void add_model(Program& program) {
   sub.positional(
       "model", o->names,
       "Models of the catalog, as llama-3.1-405b, or files: a Hugging Face config.json, Megatron arguments, a "
-      "model of calculon or llm-analysis");
+      "model of calculon or llm-analysis",
+      false);
   sub.option("--seq", o->seq,
              "Sequence length for attention FLOP, as 8192 or 128Ki, which is 131072; the model's own, or 8192");
   sub.option("--context", o->context, "Context length for the cache; the sequence length if not given");
   sub.option("--precision", o->precision, "For bytes", {"bf16", "fp8", "fp4"});
+  sub.option("--accelerator", o->accelerator, "An accelerator of the catalog, as h100-sxm: how many hold the model");
+  add_layout(sub, o->layout);
+  add_realise(sub, o->realise);
 }
 
 }  // namespace floplan::cli

@@ -49,6 +49,7 @@ struct TrainingMemoryOptions {
 // Of one accelerator. Bytes, as everything that adds up here.
 struct StageMemory {
   std::int64_t rank = 0;
+  std::int64_t layers_held = 0;
   StageParameters parameters;
   Bytes weights, gathered, gradients, optimizer;
   WaitingPasses waiting;
@@ -84,6 +85,7 @@ class TrainingMemory {
     const PipelineStage& stage = (*stages_)[rank];
     StageMemory out;
     out.rank = rank;
+    out.layers_held = stage.layers();
     out.parameters = parameters_.of(stage);
     const ParameterShare held = out.parameters.all();
     const Sharding sharding = options_.sharding;

@@ -23,6 +23,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "floplan/architecture/layout.hpp"
 #include "floplan/core/distribution.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
@@ -67,6 +68,14 @@ template <class Kind>
 template <class Kind>
 [[nodiscard]] Json json(const std::optional<Quantity<Kind>>& q, double unit = 1) {
   return q ? Json(q->value / unit) : Json(nullptr);
+}
+
+// Degrees of expert parallelism and of interleaving stand there where they are not 1.
+[[nodiscard]] inline Json to_json(const architecture::Layout& l) {
+  Json out = {{"tp", l.tensor}, {"cp", l.context}, {"pp", l.pipeline}, {"dp", l.data}};
+  if (l.expert != 1) out["ep"] = l.expert;
+  if (l.interleave != 1) out["vp"] = l.interleave;
+  return out;
 }
 
 // Where a law was fitted: {"parameters": {"low", "high"}, "tokens", "flop"} and the other inputs whose range is known.

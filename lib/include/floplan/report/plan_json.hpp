@@ -37,10 +37,6 @@ template <class Q>
   return {{"low", u.low->value}, {"central", u.central.value}, {"high", u.high->value}, {"level", 0.8}};
 }
 
-[[nodiscard]] inline Json to_json(const plan::Layout& l) {
-  return {{"tp", l.tensor}, {"cp", l.context}, {"pp", l.pipeline}, {"dp", l.data}};
-}
-
 [[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
   const plan::Stage& r = s.request;
   return {{"name", r.name},
