@@ -9,7 +9,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct ModelOptions {
   std::string name;
   Text seq;
   std::string precision = "bf16";
@@ -22,7 +22,7 @@ double bytes_a_value(const std::string& precision) {
                                                        : Precision::fp4);
 }
 
-Answer show(const Session& session, const Options& o) {
+Answer show(const Session& session, const ModelOptions& o) {
   const catalog::Model model = session.catalog.model(o.name, "model");
   const architecture::Transformer& t = model.shape;
   const Tokens sequence =
@@ -84,7 +84,7 @@ Answer show(const Session& session, const Options& o) {
 }  // namespace
 
 void add_model(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ModelOptions>();
   Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model",
                                [o](const Session& s) { return show(s, *o); });
   sub.positional("model", o->name, "A model of the catalog, as llama-3.1-405b");
