@@ -8,6 +8,8 @@
 // CLI11 stands behind Subcommand, in program.cpp alone: it costs seconds a file to compile.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -57,6 +59,16 @@ template <class Q>
   if (out >= low && out <= high) return out;
   throw Error(Failure::usage, "out_of_range", std::string(option),
               "must be from " + print(low, 6) + " to " + print(high, 6) + ", got " + print(out));
+}
+
+// An option's whole number from 1 on, or what stands where it was not given.
+[[nodiscard]] inline std::int64_t whole_number(const Text& text, std::string_view option, std::int64_t otherwise) {
+  if (!text) return otherwise;
+  const Count n = parse<Count>(*text, option);
+  if (n.value >= 1 && n.value <= 2147483647 && n.value == std::floor(n.value))
+    return static_cast<std::int64_t>(n.value);
+  throw Error(Failure::usage, "out_of_range", std::string(option),
+              "must be a whole number from 1 to 2147483647, got " + *text);
 }
 
 // Declares the options of one command. A reference must outlive the program; std::string targets hold their default.

@@ -16,7 +16,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct CoverageOptions {
   RunOptions runs;
   EstimatorOptions estimator;
   std::string sets = "1000";
@@ -28,7 +28,7 @@ struct Options {
 };
 
 // The runs' own design, law and noise; or the reference designs.
-std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
+std::vector<fit::CoverageCase> cases(const CoverageOptions& o, Answer& answer) {
   if (o.runs.files.empty()) return fit::reference_cases();
   const runs::RunTable table = o.runs.read(answer.warnings, false);
   answer.inputs.update(o.runs.inputs());
@@ -49,7 +49,7 @@ std::vector<fit::CoverageCase> cases(const Options& o, Answer& answer) {
 }
 
 // Whether laws whose runs have no noise are found again to the last digits.
-Answer answer_recovery(const Options& o) {
+Answer answer_recovery(const CoverageOptions& o) {
   if (!o.runs.files.empty())
     throw Error(Failure::usage, "bad_combination", "--recovery", "plants laws of its own and takes no runs");
   const std::pair<const char*, bool> given[] = {{"--sets", o.sets != "1000"},
@@ -102,7 +102,7 @@ Answer answer_recovery(const Options& o) {
   return answer;
 }
 
-Answer answer_coverage(const Session& session, const Options& o) {
+Answer answer_coverage(const Session& session, const CoverageOptions& o) {
   if (o.recovery) return answer_recovery(o);
   fit::CoverageOptions simulation;
   simulation.sets = whole_option<std::size_t>(o.sets, "--sets", 1e6);
@@ -174,7 +174,7 @@ Answer answer_coverage(const Session& session, const Options& o) {
 }  // namespace
 
 void add_coverage(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CoverageOptions>();
   Subcommand sub =
       program.add("coverage", "How often a fit's intervals hold the truth, on your design or on five others",
                   [o](const Session& s) { return answer_coverage(s, *o); });

@@ -14,7 +14,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string figure;
   std::string folder;
   std::string jitter = "10%";
@@ -61,7 +61,7 @@ std::vector<report::Figure> figures_named(const std::string& name) {
 }
 
 // The runs of the context, from the table of a file if one is given.
-report::FigureRuns runs_of(const Options& o, const std::optional<runs::RunTable>& table) {
+report::FigureRuns runs_of(const ExportOptions& o, const std::optional<runs::RunTable>& table) {
   report::FigureRuns out = report::FigureRuns::example();
   out.jitter = parse_between<Fraction>(o.jitter, "--jitter", Fraction(0), Fraction(1)).value;
   if (o.hold_out) {
@@ -80,7 +80,7 @@ report::FigureRuns runs_of(const Options& o, const std::optional<runs::RunTable>
 }
 
 // Why `all` leaves a figure out; empty where it does not.
-std::string no_input(const report::Figure& figure, const Options& o) {
+std::string no_input(const report::Figure& figure, const ExportOptions& o) {
   if (o.runs.files.empty()) return "";
   if (figure.input == report::FigureInput::plan && !o.source.given()) return "needs a plan, and runs alone were given";
   return figure.name == "example_runs" ? "the simulated example, and runs were given" : "";
@@ -95,7 +95,7 @@ void add_fit_warnings(const runs::RunTable& table, std::vector<Warning>& warning
   }
 }
 
-Answer write(const Session& session, const Options& o) {
+Answer write(const Session& session, const ExportOptions& o) {
   if (o.figure == "list") return list();
   const std::vector<report::Figure> wanted = figures_named(o.figure);
   if (o.folder.empty()) throw Error(Failure::usage, "missing_option", "--out", "needs the folder to write to");
@@ -156,7 +156,7 @@ Answer write(const Session& session, const Options& o) {
 }  // namespace
 
 void add_export(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExportOptions>();
   Subcommand sub = program.add(
       "export", "The data behind figures, as tidy CSV with documented columns",
       [o](const Session& s) { return write(s, *o); }, Program::Out::folder);

@@ -23,7 +23,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct FitOptions {
   RunOptions runs;
   EstimatorOptions estimator;
   std::string law = "chinchilla";
@@ -41,7 +41,7 @@ struct Options {
   bool anyway = false;
 };
 
-fit::StudyOptions study_options(const Session& session, const Options& o, const runs::RunTable& table) {
+fit::StudyOptions study_options(const Session& session, const FitOptions& o, const runs::RunTable& table) {
   fit::StudyOptions out;
   out.estimator = o.estimator.read();
   fit::ChinchillaOptions& chosen = out.estimator;
@@ -93,7 +93,7 @@ std::vector<law::Input> inputs_of(const std::string& text) {
   return out;
 }
 
-fit::FormModel model_of(const Options& o) {
+fit::FormModel model_of(const FitOptions& o) {
   if (o.law != law::Power<>::name) {
     if (o.power_inputs || o.power_output) {
       throw Error(Failure::usage, "not_supported", o.power_inputs ? "--inputs" : "--output",
@@ -115,7 +115,7 @@ fit::FormModel model_of(const Options& o) {
 }
 
 // What only the Chinchilla form's own path can do.
-void refuse_for_other_forms(const Options& o) {
+void refuse_for_other_forms(const FitOptions& o) {
   const std::pair<const char*, bool> given[] = {
       {"--starts", o.starts != "global"}, {"--at", !o.budgets.empty()},     {"--hold-out", !o.hold_out.empty()},
       {"--profile", !o.profile.empty()},  {"--resample", o.unit != "rows"}, {"--leave-one-out", !o.leave_out.empty()}};
@@ -125,7 +125,7 @@ void refuse_for_other_forms(const Options& o) {
 }
 
 // Not to be stopped half-way, as the search for the minimum cannot: an interrupt ends the program.
-Answer answer_form(const Options& o) {
+Answer answer_form(const FitOptions& o) {
   refuse_for_other_forms(o);
   const fit::FormModel model = model_of(o);
   fit::FormStudyOptions options;
@@ -167,7 +167,7 @@ Answer answer_form(const Options& o) {
   return answer;
 }
 
-Answer answer_fit(const Session& session, const Options& o) {
+Answer answer_fit(const Session& session, const FitOptions& o) {
   if (o.law != law::Chinchilla<>::name) return answer_form(o);
   if (o.power_inputs || o.power_output) (void)model_of(o);
   Answer answer;
@@ -202,7 +202,7 @@ Answer answer_fit(const Session& session, const Options& o) {
 }  // namespace
 
 void add_fit(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<FitOptions>();
   Subcommand sub = program.add("fit", "The law that training runs support, with its uncertainty, or a refusal",
                                [o](const Session& s) { return answer_fit(s, *o); });
   o->runs.add_to(sub);

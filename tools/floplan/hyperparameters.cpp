@@ -11,11 +11,11 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct HyperparametersOptions {
   Text model, params, tokens, flop, loss, experts;
 };
 
-optimum::RunPoint run_of(const Session& session, const Options& o) {
+optimum::RunPoint run_of(const Session& session, const HyperparametersOptions& o) {
   optimum::RunPoint out;
   if (o.model && o.params)
     throw Error(Failure::usage, "missing_option", "--params", "needs either --params or --model, and not both");
@@ -36,7 +36,7 @@ optimum::RunPoint run_of(const Session& session, const Options& o) {
   return out;
 }
 
-Answer answer_hyperparameters(const Session& session, const Options& o) {
+Answer answer_hyperparameters(const Session& session, const HyperparametersOptions& o) {
   const optimum::RunPoint run = run_of(session, o);
   Answer answer;
   report::Table table({"suggests", "law", "value", "from", "outside its fit (decades)", "verified"});
@@ -115,7 +115,7 @@ Answer answer_hyperparameters(const Session& session, const Options& o) {
 }  // namespace
 
 void add_hyperparameters(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<HyperparametersOptions>();
   Subcommand sub =
       program.add("hyperparameters", "Batch size, learning rate and weight decay that published laws suggest for a run",
                   [o](const Session& s) { return answer_hyperparameters(s, *o); });

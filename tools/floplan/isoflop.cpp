@@ -16,7 +16,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct IsoflopOptions {
   RunOptions runs;
   Text at;
   std::string method = "parabola";
@@ -27,7 +27,7 @@ struct Options {
   bool all_profiles = false;
 };
 
-fit::IsoflopStudyOptions study_options(const Options& o) {
+fit::IsoflopStudyOptions study_options(const IsoflopOptions& o) {
   fit::IsoflopStudyOptions out;
   out.grouping.tolerance = parse_between<Fraction>(o.jitter, "--jitter", Fraction(0), Fraction(1)).value;
   out.isoflop.method = o.method == "akima"     ? fit::IsoflopMethod::akima
@@ -52,7 +52,7 @@ fit::IsoflopStudyOptions study_options(const Options& o) {
 
 // Every run of the files where --where chose some, or those that the file does not mark as outliers where none were
 // chosen; nothing where they cannot be read so.
-fit::OtherRuns other_runs(const Options& o, const runs::RunTable& table) {
+fit::OtherRuns other_runs(const IsoflopOptions& o, const runs::RunTable& table) {
   if (o.runs.where.empty() && table.unused_marks.empty()) return {};
   RunOptions other = o.runs;
   other.where = o.runs.where.empty() ? table.unused_marks.front() : "";
@@ -66,7 +66,7 @@ fit::OtherRuns other_runs(const Options& o, const runs::RunTable& table) {
   }
 }
 
-Answer answer_isoflop(const Session&, const Options& o) {
+Answer answer_isoflop(const Session&, const IsoflopOptions& o) {
   const fit::IsoflopStudyOptions options = study_options(o);
   Answer answer;
   const runs::RunTable table = o.runs.read(answer.warnings, false);
@@ -89,7 +89,7 @@ Answer answer_isoflop(const Session&, const Options& o) {
 }  // namespace
 
 void add_isoflop(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<IsoflopOptions>();
   Subcommand sub = program.add("isoflop", "The best size at each budget, and how it grows with the budget",
                                [o](const Session& s) { return answer_isoflop(s, *o); });
   o->runs.add_to(sub);

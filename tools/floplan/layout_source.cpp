@@ -10,18 +10,11 @@ namespace floplan::cli {
 
 namespace {
 
-std::int64_t whole(const Text& text, const char* option, std::int64_t otherwise) {
-  if (!text) return otherwise;
-  const Count n = parse<Count>(*text, option);
-  if (n.value >= 1 && n.value <= 1e7 && n.value == std::floor(n.value)) return static_cast<std::int64_t>(n.value);
-  throw Error(Failure::usage, "out_of_range", option, "must be a whole number from 1 to 10000000, got " + *text);
-}
-
 // What --count leaves for data parallelism.
 std::int64_t data_parallel(const LayoutOptions& o, const architecture::Layout& layout) {
-  const std::int64_t given = whole(o.dp, "--dp", 1);
+  const std::int64_t given = whole_number(o.dp, "--dp", 1);
   if (!o.count) return given;
-  const Count count(static_cast<double>(whole(o.count, "--count", 1)));
+  const Count count(static_cast<double>(whole_number(o.count, "--count", 1)));
   const double rest = count / layout.accelerators();
   if (rest >= 1 && rest == std::floor(rest) && (!o.dp || rest == static_cast<double>(given)))
     return static_cast<std::int64_t>(rest);
@@ -41,7 +34,7 @@ std::int64_t microbatches(const LayoutOptions& o, const TrainingLayout& out, std
     }
     return filled;
   }
-  const double batch = static_cast<double>(whole(o.global_batch, "--global-batch", 1));
+  const double batch = static_cast<double>(whole_number(o.global_batch, "--global-batch", 1));
   const double each = static_cast<double>(out.memory.activation.microbatch) * static_cast<double>(out.layout.data);
   const double m = batch / each;
   if (m >= 1 && m == std::floor(m)) return static_cast<std::int64_t>(m);
@@ -81,17 +74,17 @@ TrainingLayout layout_of(const LayoutOptions& o, Tokens sequence, std::vector<Wa
   using architecture::Recompute;
   using architecture::Sharding;
   TrainingLayout out;
-  out.layout.tensor = whole(o.tp, "--tp", 1);
-  out.layout.context = whole(o.cp, "--cp", 1);
-  out.layout.pipeline = whole(o.pp, "--pp", 1);
-  out.layout.interleave = whole(o.vp, "--vp", 1);
-  out.layout.expert = whole(o.ep, "--ep", 1);
+  out.layout.tensor = whole_number(o.tp, "--tp", 1);
+  out.layout.context = whole_number(o.cp, "--cp", 1);
+  out.layout.pipeline = whole_number(o.pp, "--pp", 1);
+  out.layout.interleave = whole_number(o.vp, "--vp", 1);
+  out.layout.expert = whole_number(o.ep, "--ep", 1);
   out.layout.data = data_parallel(o, out.layout);
   architecture::ActivationOptions& a = out.memory.activation;
   if (sequence.value != std::floor(sequence.value))
     throw Error(Failure::usage, "out_of_range", "--seq", "must be whole for a layout, got " + print(sequence));
   a.sequence_length = static_cast<std::int64_t>(sequence.value);
-  a.microbatch = whole(o.microbatch, "--microbatch", 1);
+  a.microbatch = whole_number(o.microbatch, "--microbatch", 1);
   a.sequence_parallel = !o.no_sequence_parallel;
   a.dropout = o.dropout;
   a.attention =

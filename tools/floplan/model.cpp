@@ -15,7 +15,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct ModelCommandOptions {
   std::vector<std::string> names;
   Text seq, context, accelerator;
   std::string precision = "bf16";
@@ -34,7 +34,7 @@ void add_count_warnings(const catalog::Model& model, std::vector<Warning>& out) 
     out.push_back({"unverified_model", model.name + " is not verified: its shape rests on " + model.provenance.source});
 }
 
-report::ModelQuestion question_of(const Options& o, const std::vector<catalog::Model>& models) {
+report::ModelQuestion question_of(const ModelCommandOptions& o, const std::vector<catalog::Model>& models) {
   report::ModelQuestion q;
   q.precision = catalog::precision_named(o.precision, "--precision");
   // Several models are compared at one length.
@@ -82,7 +82,7 @@ void add_memory(const LayoutOptions& o, const std::optional<catalog::Accelerator
                  answer.table->text() + "\n" + (capacity ? memory.fits(*capacity).text : memory.describe()) + "\n";
 }
 
-Answer show(const Session& session, const Options& o) {
+Answer show(const Session& session, const ModelCommandOptions& o) {
   if (o.realise.target) {
     if (!o.names.empty()) {
       throw Error(Failure::usage, "bad_question", "--realise",
@@ -130,7 +130,7 @@ Answer show(const Session& session, const Options& o) {
 }  // namespace
 
 void add_model(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ModelCommandOptions>();
   Subcommand sub = program.add("model", "Parameters, FLOP a token and bytes of a model, or of several side by side",
                                [o](const Session& s) { return show(s, *o); });
   sub.positional(

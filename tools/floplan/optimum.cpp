@@ -17,7 +17,7 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct OptimumOptions {
   std::string laws = "besiroglu-2024";
   Text flop, loss, params, max_params, tokens, unique_tokens;
   Text inference_tokens, input_tokens, output_tokens;
@@ -70,7 +70,7 @@ std::vector<law::Input> other_inputs() {
   return out;
 }
 
-optimum::Setting setting_of(const Options& o) {
+optimum::Setting setting_of(const OptimumOptions& o) {
   optimum::Setting out;
   for (const law::Input input : other_inputs()) {
     if (const auto value = value_of(o.others, input)) out.set(input, *value);
@@ -79,7 +79,7 @@ optimum::Setting setting_of(const Options& o) {
   return out;
 }
 
-std::optional<optimum::Deadline> deadline_of(const Session& session, const Options& o) {
+std::optional<optimum::Deadline> deadline_of(const Session& session, const OptimumOptions& o) {
   if (!o.deadline) {
     for (const auto& [text, option] : {std::pair(&o.accelerator, "--accelerator"),
                                        {&o.count, "--count"},
@@ -96,7 +96,7 @@ std::optional<optimum::Deadline> deadline_of(const Session& session, const Optio
       given<Fraction>(o.mfu, "--mfu").value_or(Fraction(0.4)), parse<Seconds>(*o.deadline, "--deadline")};
 }
 
-std::optional<optimum::ServingMachine> machine_of(const Session& session, const Options& o) {
+std::optional<optimum::ServingMachine> machine_of(const Session& session, const OptimumOptions& o) {
   if (!o.serve_count) {
     if (o.serve_usable)
       throw Error(Failure::usage, "missing_option", "--serve-usable", "is of a machine: give --serve-count too");
@@ -114,7 +114,7 @@ std::optional<optimum::ServingMachine> machine_of(const Session& session, const 
       given<Fraction>(o.serve_usable, "--serve-usable").value_or(Fraction(optimum::usual_usable_memory))};
 }
 
-optimum::Demand demand_of(const Session& session, const Options& o) {
+optimum::Demand demand_of(const Session& session, const OptimumOptions& o) {
   optimum::Demand out;
   if (o.inference_tokens && (o.input_tokens || o.output_tokens)) {
     throw Error(Failure::usage, "bad_question", "--inference-tokens",
@@ -168,7 +168,7 @@ std::vector<std::string> names_of(const std::string& list) {
   return out;
 }
 
-Answer answer_optimum(const Session& session, const Options& o) {
+Answer answer_optimum(const Session& session, const OptimumOptions& o) {
   optimum::Question q;
   q.budget = given<Flop>(o.flop, "--flop");
   if (o.loss) q.loss = parse_number(*o.loss, "--loss");
@@ -262,7 +262,7 @@ Answer answer_optimum(const Session& session, const Options& o) {
 }  // namespace
 
 void add_optimum(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<OptimumOptions>();
   Subcommand sub = program.add("optimum", "The N and D to buy for a budget or a loss, serving included",
                                [o](const Session& s) { return answer_optimum(s, *o); });
   sub.option("--law", o->laws,

@@ -12,12 +12,12 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct PlanCommandOptions {
   PlanOptions source;
   bool explain = false;
 };
 
-Answer answer_plan(const Session& session, const Options& o) {
+Answer answer_plan(const Session& session, const PlanCommandOptions& o) {
   plan::Request request = o.source.read(session.catalog);
   const plan::Plan p = plan::make_plan(std::move(request), session.interruptible());
   Answer answer;
@@ -39,7 +39,7 @@ Answer answer_plan(const Session& session, const Options& o) {
 }  // namespace
 
 void add_plan(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PlanCommandOptions>();
   Subcommand sub = program.add("plan", "Days, accelerator-hours, dollars and energy of a training run",
                                [o](const Session& s) { return answer_plan(s, *o); });
   sub.flag("--explain", o->explain, "Show every formula with its numbers instead; with --json as `explanation`");

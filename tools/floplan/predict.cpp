@@ -15,14 +15,14 @@
 namespace floplan::cli {
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::string law = "besiroglu-2024";
   std::string level = "0.9";
   LawPoint point;
 };
 
 // What repeated data does to a law that takes every token as fresh.
-void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> values, const Options& o) {
+void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> values, const PredictOptions& o) {
   const auto inputs = law::inputs(law.form);
   const Text& unique = o.point.text(law::Input::unique_tokens);
   const auto tokens = std::find(inputs.begin(), inputs.end(), law::Input::tokens);
@@ -53,7 +53,7 @@ void add_repetition(Answer& answer, const law::AnyLaw& law, std::vector<double> 
                               " takes all " + print(planned, 4) + " as fresh: expect " + print_number(repeated, 5)});
 }
 
-Answer predict(const Session& session, const Options& o) {
+Answer predict(const Session& session, const PredictOptions& o) {
   const law::AnyLaw law = fit::find_any_law(o.law, "--law", session.catalog);
   Answer answer;
   const std::vector<double> values = values_of(session, law, o.point, answer.warnings);
@@ -78,7 +78,7 @@ Answer predict(const Session& session, const Options& o) {
 }  // namespace
 
 void add_predict(Program& program) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PredictOptions>();
   Subcommand sub =
       program.add("predict", "What a law predicts for a run: its loss, batch, learning rate, accuracy, ...",
                   [o](const Session& s) { return predict(s, *o); });

@@ -13,14 +13,6 @@ namespace floplan::cli {
 
 namespace {
 
-std::int64_t whole(const Text& text, const char* option, std::int64_t otherwise) {
-  if (!text) return otherwise;
-  const Count n = parse<Count>(*text, option);
-  if (n.value >= 1 && n.value <= 2147483647 && n.value == std::floor(n.value))
-    return static_cast<std::int64_t>(n.value);
-  throw Error(Failure::usage, "out_of_range", option, "must be a whole number from 1 to 2147483647, got " + *text);
-}
-
 // A known model's parts and ratios; its dimensions stay open, but for those of a head and the vocabulary.
 void take_ratios(const Session& session, const std::string& name, architecture::RealiseRequest& r,
                  std::vector<Warning>& warnings) {
@@ -100,19 +92,19 @@ Answer answer_realise(const Session& session, const RealiseOptions& o, const Lay
   r.target = parse_between(*o.target, "--realise", Parameters(1), Parameters(1e15));
   r.count = *std::ranges::find(law::parameter_conventions, o.count, [](auto c) { return law::to_text(c); });
   architecture::Transformer& t = r.given;
-  t.layers = whole(o.layers, "--layers", t.layers);
-  t.width = whole(o.width, "--width", t.width);
-  t.heads = whole(o.heads, "--heads", t.heads);
+  t.layers = whole_number(o.layers, "--layers", t.layers);
+  t.width = whole_number(o.width, "--width", t.width);
+  t.heads = whole_number(o.heads, "--heads", t.heads);
   if (o.gqa) t.kv_heads = 0;
-  t.kv_heads = whole(o.kv_heads, "--kv-heads", t.kv_heads);
-  r.heads_per_kv = whole(o.gqa, "--gqa", 0);
-  t.head_width = whole(o.head_width, "--head-width", t.head_width);
-  t.vocabulary = whole(o.vocabulary, "--vocab", t.vocabulary);
+  t.kv_heads = whole_number(o.kv_heads, "--kv-heads", t.kv_heads);
+  r.heads_per_kv = whole_number(o.gqa, "--gqa", 0);
+  t.head_width = whole_number(o.head_width, "--head-width", t.head_width);
+  t.vocabulary = whole_number(o.vocabulary, "--vocab", t.vocabulary);
   t.gated = t.gated && !o.plain;
   t.tied_embeddings = t.tied_embeddings || o.tied;
   if (o.experts) {
     if (!t.experts) t.experts.emplace();
-    t.experts->count = whole(o.experts, "--experts", 0);
+    t.experts->count = whole_number(o.experts, "--experts", 0);
     if (!o.active_experts && t.experts->active == 0)
       throw Error(Failure::usage, "missing_option", "--active-experts", "is needed with --experts");
   }
@@ -122,18 +114,18 @@ Answer answer_realise(const Session& session, const RealiseOptions& o, const Lay
     if (*text && !t.experts)
       throw Error(Failure::usage, "missing_option", option, "is of a mixture: give --experts too");
   }
-  if (t.experts) t.experts->active = whole(o.active_experts, "--active-experts", t.experts->active);
-  r.shared_experts = whole(o.shared_experts, "--shared-experts", r.shared_experts);
-  r.first_dense_layers = whole(o.dense_layers, "--dense-layers", r.first_dense_layers);
-  (t.experts ? t.experts->width : t.ffn_width) = whole(o.ffn, "--ffn", 0);
+  if (t.experts) t.experts->active = whole_number(o.active_experts, "--active-experts", t.experts->active);
+  r.shared_experts = whole_number(o.shared_experts, "--shared-experts", r.shared_experts);
+  r.first_dense_layers = whole_number(o.dense_layers, "--dense-layers", r.first_dense_layers);
+  (t.experts ? t.experts->width : t.ffn_width) = whole_number(o.ffn, "--ffn", 0);
   if (o.aspect) r.aspect = parse_number(*o.aspect, "--aspect");
   if (o.ffn_ratio) r.ffn_ratio = parse_number(*o.ffn_ratio, "--ffn-ratio");
-  r.layout.tensor = whole(cut.tp, "--tp", 1);
-  r.layout.pipeline = whole(cut.pp, "--pp", 1);
-  r.layout.interleave = whole(cut.vp, "--vp", 1);
-  r.layout.expert = whole(cut.ep, "--ep", 1);
+  r.layout.tensor = whole_number(cut.tp, "--tp", 1);
+  r.layout.pipeline = whole_number(cut.pp, "--pp", 1);
+  r.layout.interleave = whole_number(cut.vp, "--vp", 1);
+  r.layout.expert = whole_number(cut.ep, "--ep", 1);
   r.embedding_and_head_slots = o.slots;
-  r.proposals = static_cast<std::size_t>(whole(o.proposals, "--proposals", 5));
+  r.proposals = static_cast<std::size_t>(whole_number(o.proposals, "--proposals", 5));
   const architecture::RealiseReport report = architecture::realise(r);
   answer.inputs = {{"target", report::count_json(r.target)},
                    {"count_as", law::to_text(r.count)},

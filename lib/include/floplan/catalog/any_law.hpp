@@ -13,17 +13,18 @@
 // Pitfall: Catalog::law looks among laws of the Chinchilla form only, which plans and closed forms need.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/catalog/read_laws.hpp"
+#include "floplan/core/csv.hpp"
 #include "floplan/law/any_form.hpp"
 
 namespace floplan::catalog {
@@ -51,21 +52,26 @@ template <class F>
 
 namespace detail {
 
+struct FormFile {
+  std::string_view form;
+  std::vector<law::AnyLaw> (*read)(const CsvTable&);
+};
+
 template <std::size_t... I>
-[[nodiscard]] std::vector<law::AnyLaw> read_all(const Catalog& catalog, std::index_sequence<I...>) {
-  std::vector<law::AnyLaw> out;
-  const auto add = [&]<class F>(std::type_identity<F>) {
-    for (law::LawRecord<F>& record : catalog.read(std::string(F::name) + ".csv", read_laws<F>))
-      out.push_back(widened(std::move(record)));
-  };
-  (add(std::type_identity<std::variant_alternative_t<I, law::AnyForm>>()), ...);
-  return out;
+[[nodiscard]] constexpr auto form_files(std::index_sequence<I...>) {
+  return std::array{FormFile{std::variant_alternative_t<I, law::AnyForm>::name,
+                             read_laws<std::variant_alternative_t<I, law::AnyForm>, law::AnyForm>}...};
 }
 
 }  // namespace detail
 
 [[nodiscard]] inline std::vector<law::AnyLaw> any_laws(const Catalog& catalog) {
-  return detail::read_all(catalog, std::make_index_sequence<std::variant_size_v<law::AnyForm>>());
+  std::vector<law::AnyLaw> out;
+  for (const detail::FormFile& file :
+       detail::form_files(std::make_index_sequence<std::variant_size_v<law::AnyForm>>())) {
+    for (law::AnyLaw& law : catalog.read(std::string(file.form) + ".csv", file.read)) out.push_back(std::move(law));
+  }
+  return out;
 }
 
 [[nodiscard]] inline law::AnyLaw any_law(const Catalog& catalog, std::string_view name,

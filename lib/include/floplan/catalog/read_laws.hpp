@@ -15,8 +15,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "floplan/catalog/read_records.hpp"
@@ -31,19 +33,27 @@ namespace floplan::catalog {
 
 namespace detail {
 
-template <class F>
-[[nodiscard]] std::vector<std::string> law_columns() {
+// Here and below, what needs no form's type is in functions of its own, which a program then holds once and not once a form.
+inline void add_coefficient_columns(std::vector<std::string>& out, const char* coefficient) {
+  out.emplace_back(coefficient);
+  out.push_back("log_" + std::string(coefficient));
+}
+
+[[nodiscard]] inline std::vector<std::string> common_law_columns() {
   std::vector<std::string> out = {"name",      "aliases",  "title", "parameter_convention", "flop_convention",
                                   "loss_unit", "rounding", "trust"};
   for (const law::InputInfo& input : law::input_table) {
     out.push_back(std::string(input.key) + "_low");
     out.push_back(std::string(input.key) + "_high");
   }
+  return out;
+}
+
+template <class F>
+[[nodiscard]] std::vector<std::string> law_columns() {
+  std::vector<std::string> out = common_law_columns();
   if constexpr (law::Form<F>) {
-    for (const auto& c : F::coefficients()) {
-      out.emplace_back(c.name);
-      out.push_back("log_" + std::string(c.name));
-    }
+    for (const auto& c : F::coefficients()) add_coefficient_columns(out, c.name);
   } else {
     out.insert(out.end(), {"output", "offset", "coefficient"});
     for (const law::InputInfo& input : law::input_table) {
@@ -54,21 +64,22 @@ template <class F>
   return out;
 }
 
+[[nodiscard]] inline double read_coefficient(const RecordReader& r, const std::string& name, double low, double high) {
+  const auto plain = r.number(name);
+  const auto logarithm = r.number("log_" + name);
+  if (plain.has_value() == logarithm.has_value())
+    throw r.fail(name, "must be given, or log_" + name + ", and not both");
+  const double value = plain ? *plain : std::exp(*logarithm);
+  if (!(value >= low && value <= high)) {
+    throw r.fail(plain ? name : "log_" + name, "must make " + name + " from " + print_number(low, 6) + " to " +
+                                                   print_number(high, 6) + ", got " + print_number(value, 6));
+  }
+  return value;
+}
+
 template <law::Form F>
 void read_form(const RecordReader& r, F& form) {
-  for (const auto& c : F::coefficients()) {
-    const std::string name = c.name;
-    const auto plain = r.number(name);
-    const auto logarithm = r.number("log_" + name);
-    if (plain.has_value() == logarithm.has_value())
-      throw r.fail(name, "must be given, or log_" + name + ", and not both");
-    const double value = plain ? *plain : std::exp(*logarithm);
-    if (!(value >= c.low && value <= c.high)) {
-      throw r.fail(plain ? name : "log_" + name, "must make " + name + " from " + print_number(c.low, 6) + " to " +
-                                                     print_number(c.high, 6) + ", got " + print_number(value, 6));
-    }
-    form.*c.field = value;
-  }
+  for (const auto& c : F::coefficients()) form.*c.field = read_coefficient(r, c.name, c.low, c.high);
 }
 
 inline void read_form(const RecordReader& r, law::Power<>& form) {
@@ -91,15 +102,38 @@ inline void read_form(const RecordReader& r, law::Power<>& form) {
   if (form.arguments.empty()) throw r.fail("name", "needs the exponent of at least one quantity");
 }
 
-}  // namespace detail
+// T: the form, or a type that can hold it.
+template <class F, class T>
+[[nodiscard]] T form_of_row(const RecordReader& r) {
+  F form;
+  read_form(r, form);
+  return form;
+}
 
-template <class F>
-[[nodiscard]] std::vector<law::LawRecord<F>> read_laws(const CsvTable& table) {
-  return detail::read_rows(table, detail::law_columns<F>(), [](const RecordReader& r) {
-    law::LawRecord<F> out;
+inline void read_range(const RecordReader& r, law::FitRange& range) {
+  for (std::size_t i = 0; i < law::input_table.size(); ++i) {
+    const std::string name = law::input_table[i].key;
+    const auto low = r.number(name + "_low");
+    const auto high = r.number(name + "_high");
+    if (low && high && *low > *high) throw r.fail(name + "_high", "must not be below " + name + "_low");
+    switch (static_cast<law::Input>(i)) {
+      case law::Input::parameters: range.parameters_low = low, range.parameters_high = high; break;
+      case law::Input::tokens: range.tokens_low = low, range.tokens_high = high; break;
+      case law::Input::flop: range.flop_low = low, range.flop_high = high; break;
+      default:
+        if (low || high) range.others.push_back({static_cast<law::Input>(i), low, high});
+    }
+  }
+}
+
+template <class T>
+[[nodiscard]] std::vector<law::LawRecord<T>> read_law_rows(const CsvTable& table, std::vector<std::string> columns,
+                                                           T (*read)(const RecordReader&)) {
+  return read_rows(table, std::move(columns), [read](const RecordReader& r) {
+    law::LawRecord<T> out;
     out.aliases = r.list("aliases");
     out.title = r.text("title");
-    detail::read_form(r, out.form);
+    out.form = read(r);
     using law::FlopConvention;
     using law::ParameterConvention;
     out.parameter_convention = r.one_of<ParameterConvention>(
@@ -113,22 +147,18 @@ template <class F>
     out.loss_unit = r.required_text("loss_unit");
     out.rounded = r.one_of<bool>("rounding", {{"full", false}, {"rounded", true}});
     out.trust = r.text("trust");
-    for (std::size_t i = 0; i < law::input_table.size(); ++i) {
-      const std::string name = law::input_table[i].key;
-      const auto low = r.number(name + "_low");
-      const auto high = r.number(name + "_high");
-      if (low && high && *low > *high) throw r.fail(name + "_high", "must not be below " + name + "_low");
-      switch (static_cast<law::Input>(i)) {
-        case law::Input::parameters: out.range.parameters_low = low, out.range.parameters_high = high; break;
-        case law::Input::tokens: out.range.tokens_low = low, out.range.tokens_high = high; break;
-        case law::Input::flop: out.range.flop_low = low, out.range.flop_high = high; break;
-        default:
-          if (low || high) out.range.others.push_back({static_cast<law::Input>(i), low, high});
-      }
-    }
+    read_range(r, out.range);
     out.provenance = r.provenance();
     return out;
   });
+}
+
+}  // namespace detail
+
+// As laws of a type T that can hold the form, such as law::AnyForm, or of the form itself.
+template <class F, class T = F>
+[[nodiscard]] std::vector<law::LawRecord<T>> read_laws(const CsvTable& table) {
+  return detail::read_law_rows<T>(table, detail::law_columns<F>(), detail::form_of_row<F, T>);
 }
 
 }  // namespace floplan::catalog

@@ -85,19 +85,19 @@ class FitFileReader {
   // A law of the form named in the file.
   [[nodiscard]] law::AnyLaw read_any() const {
     const std::string name = form();
-    if (name == law::Power<>::name) return catalog::widened(read_as(read_power()));
-    std::optional<law::AnyLaw> out;
+    if (name == law::Power<>::name) return read_as<law::AnyForm>(read_power());
+    std::optional<law::AnyForm> shape;
     const auto attempt = [&]<class F>(std::type_identity<F>) {
       if constexpr (law::Form<F>) {
-        if (F::name == name) out = catalog::widened(read_as(F()));
+        if (F::name == name) shape = F();
       }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (attempt(std::type_identity<std::variant_alternative_t<I, law::AnyForm>>()), ...);
     }
     (std::make_index_sequence<std::variant_size_v<law::AnyForm>>());
-    if (!out) throw fail("law", "must be a form that floplan knows, got \"" + name + "\"");
-    return *std::move(out);
+    if (!shape) throw fail("law", "must be a form that floplan knows, got \"" + name + "\"");
+    return read_as(*std::move(shape));
   }
 
  private:
@@ -129,6 +129,9 @@ class FitFileReader {
     }
     return out;
   }
+  [[nodiscard]] static std::vector<Slot> slots(law::AnyForm& form) {
+    return std::visit([](auto& f) { return slots(f); }, form);
+  }
 
   [[nodiscard]] law::Power<> read_power() const {
     law::Power<> out;
@@ -147,7 +150,7 @@ class FitFileReader {
     return out;
   }
 
-  // shape: a form whose coefficients are to be read.
+  // shape: a form whose coefficients are to be read, or any form.
   template <class F>
   [[nodiscard]] law::LawRecord<F> read_as(F shape) const {
     law::LawRecord<F> out;

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# floplan_batches(<variable> <source>...): sets the variable to sources that include the given ones, six in each, and so
+# take half the time: what the headers make every source compile is then compiled once a batch.
+#
+# Each source stands in a namespace of its own, so that two may use one name for different things. All their includes come
+# first, outside those namespaces; a source that needs an include and lacks it goes unnoticed here.
+# Pitfall: a source that specialises a template of another namespace cannot be in a batch.
+function(floplan_batches variable)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/batches")
+  set(batches "")
+  while(ARGN)
+    list(SUBLIST ARGN 0 6 sources)
+    list(REMOVE_ITEM ARGN ${sources})
+    set(includes "")
+    set(bodies "")
+    foreach(source IN LISTS sources)
+      cmake_path(GET source PARENT_PATH place)
+      cmake_path(GET source STEM name)
+      file(STRINGS "${source}" lines REGEX "^#include ")
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^#include (.*[>\"]).*" "\\1" header "${line}")
+        string(REGEX REPLACE "^\"(.*)\"$" "\\1" local "${header}")
+        if(EXISTS "${place}/${local}")
+          set(header "\"${place}/${local}\"")
+        endif()
+        set(include "#include ${header}\n")
+        if(header MATCHES "^<")  # which a source may include only where it is there
+          set(include "#if __has_include(${header})\n${include}#endif\n")
+        endif()
+        list(APPEND includes "${include}")
+      endforeach()
+      string(APPEND bodies "namespace in_${name} {\n#include \"${source}\"\n}\n")
+    endforeach()
+    list(REMOVE_DUPLICATES includes)
+    list(JOIN includes "" includes)
+    list(GET sources 0 first)
+    cmake_path(GET first PARENT_PATH place)
+    cmake_path(GET place FILENAME module)
+    cmake_path(GET first STEM name)
+    file(CONFIGURE OUTPUT "${folder}/${module}/from_${name}.cpp" CONTENT "${includes}${bodies}" @ONLY)
+    list(APPEND batches "${folder}/${module}/from_${name}.cpp")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  endwhile()
+  set(${variable} "${batches}" PARENT_SCOPE)
+endfunction()
