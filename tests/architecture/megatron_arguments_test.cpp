@@ -157,8 +157,22 @@ TEST_CASE("variables of the script are put in, and one that it does not set is n
   CHECK(unset.code() == "unresolved_variable");
   CHECK(thrown::says(unset, "train.sh:3: --num-layers must be a literal, got $LAYERS, which the file does not set"));
   CHECK(thrown::says(refused("--num-layers $1 --hidden-size 64"), "got $1, which the file does not set"));
-  CHECK(thrown::says(refused("--num-layers $((2*3)) --hidden-size 64"), "got $(...), which is not computed"));
+  CHECK(thrown::says(refused("--num-layers $(nproc) --hidden-size 64"), "got $(nproc), which is not computed"));
   CHECK(thrown::says(refused("--num-layers ${X%y} --hidden-size 64"), "${X%y}, which is not computed"));
+  CHECK(thrown::says(refused("--num-layers $((2 * DENSE)) --hidden-size 64"),
+                     "got $((2 * DENSE)), which is not computed"));
+  const ModelFile sums = read("DENSE=1\nMOE=$(( 4 / 2 ))\n" + small +
+                              "--num-layers $((DENSE + $MOE * (${MOE} - 1) + 1)) --train-samples 220_000 "
+                              "--num-experts 2 --moe-router-topk 1 --moe-ffn-hidden-size 8 "
+                              "--moe-layer-freq \"'([0]*$DENSE+[1]*3)'\"");
+  CHECK(sums.shape.layers == 4);
+  CHECK(sums.shape.experts->layers == LayerPattern::from(1, 4));
+  CHECK(sums.training_sequences == Count(220000));
+  for (const char* sum : {"1 +", "2 / 0", "X=3", "1 << 4", "(2", "2)", "9007199254740993", "4611686018427387904 * 4",
+                          "((((((((((((((((((((((((((((((((((((((((1"}) {
+    CAPTURE(sum);
+    CHECK(refused("--num-layers $((" + std::string(sum) + ")) --hidden-size 64").exit_status() == 4);
+  }
   const ModelFile batch = read(small + "--global-batch-size $BATCH --train-iters 100");
   CHECK_FALSE(batch.global_batch);
   CHECK(batch.training_steps == Count(100));

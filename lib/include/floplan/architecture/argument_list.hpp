@@ -7,7 +7,7 @@
 //
 //   GPT_ARGS=( --num-layers 32      # arrays, comments, quotes, backslashes at line ends
 //              --hidden-size=$H )   # --flag=value; $H, ${H}, ${H:-4096} where the file sets H to a literal
-//   ARGS="$ARGS --swiglu"           # flags within strings
+//   ARGS="$ARGS --swiglu"           # flags within strings; $((2 * H)) of what the file sets
 //
 // Flags count wherever they stand. Of a flag given several times the last counts, as for argparse, with a warning; if one of
 // them stands in a branch (if, case, loops, && and ||), different values are an error, as which counts cannot be told.
@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "floplan/architecture/shell_arithmetic.hpp"
 #include "floplan/core/error.hpp"
 
 namespace floplan::architecture {
@@ -47,7 +48,6 @@ class ArgumentList {
   [[nodiscard]] const std::vector<Argument>& all() const { return arguments_; }
   [[nodiscard]] std::string place(const Argument& a) const { return name_ + ":" + std::to_string(a.line); }
   [[nodiscard]] const std::string& name() const { return name_; }
-
   // The one that counts; what it takes for granted is added to the warnings.
   [[nodiscard]] std::optional<Argument> find(std::string_view flag, std::vector<Warning>& warnings) const {
     std::optional<Argument> out;
@@ -154,8 +154,13 @@ class ArgumentList {
     std::string expansion() {
       if (peek() == '(') {
         take();
-        until_closed('(', ')');
-        return marked("$(...), which is not computed");
+        const std::string inside = until_closed('(', ')');
+        if (inside.starts_with('(') && inside.ends_with(')')) {
+          const auto look_up = [this](const std::string& name) { return value_of(name); };
+          const auto sum = shell_arithmetic(std::string_view(inside).substr(1, inside.size() - 2), look_up);
+          if (sum) return std::to_string(*sum);
+        }
+        return marked("$(" + shown(inside, 20) + "), which is not computed");
       }
       if (peek() == '{') {
         take();
@@ -212,12 +217,7 @@ class ArgumentList {
       std::string out;
       for (int depth = 0; !ended();) {
         const char c = peek();
-        if (skip_continuation()) {
-          // bash joins the words around it; people write it after a blank
-          if (out.empty()) continue;
-          if (peek() == ' ' || peek() == '\t') break;
-          continue;
-        }
+        if (skip_continuation()) continue;
         if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ';' || c == '|' || c == '&') break;
         if (c == ')' && depth == 0) break;
         if (c == '"' || c == '\'') {

@@ -89,8 +89,12 @@ class MegatronReader {
     if (const std::string why = ArgumentList::unresolved(a.value); !why.empty())
       throw fail(a, "must be a literal, got " + shown(why, 120), "unresolved_variable");
     std::int64_t value = 0;
-    const char* const end = a.value.data() + a.value.size();
-    const auto [stopped, error] = std::from_chars(a.value.data(), end, value);
+    std::string digits = a.value;
+    // Python's int() takes 220_000.
+    if (!digits.starts_with('_') && !digits.ends_with('_') && digits.find("__") == std::string::npos)
+      digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+    const char* const end = digits.data() + digits.size();
+    const auto [stopped, error] = std::from_chars(digits.data(), end, value);
     if (!a.has_value || error != std::errc() || stopped != end || value < least || value > most) {
       throw fail(a, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", got " +
                         (a.has_value ? "\"" + shown(a.value) + "\"" : "none"));
@@ -228,7 +232,10 @@ class MegatronReader {
     if (const std::string why = ArgumentList::unresolved(frequency->value); !why.empty())
       throw fail(*frequency, "must be a literal, got " + shown(why, 120), "unresolved_variable");
     try {
-      const LayerPattern pattern = LayerPattern::parse(frequency->value, frequency->name);
+      // Scripts quote it once more for a shell in between: "'([1]*48)'".
+      std::string text = frequency->value;
+      if (text.size() > 1 && text.front() == '\'' && text.back() == '\'') text = text.substr(1, text.size() - 2);
+      const LayerPattern pattern = LayerPattern::parse(text, frequency->name);
       if (pattern.size() == t_.layers && pattern.count() > 0) return pattern;
       throw fail(*frequency, "must have a flag for each of " + std::to_string(t_.layers) +
                                  " layers and one that is 1, got " + std::to_string(pattern.size()) + " with " +
