@@ -193,6 +193,14 @@ TEST_CASE("the reason says why Llama 3 has 126 layers and not 128") {
   CHECK(thrown::says(error, "got 128 + 2; it is with 126 or 254"));
 }
 
+TEST_CASE("without a word more than 405B the shape is Llama 3's, and so is the reason for its layers") {
+  const Realised first = realise({.target = Parameters(405e9)}).proposals.front();
+  CHECK(first.shape == shapes::named("Llama 3.1 405B"));
+  CHECK(first.why.find("in a pipeline, 126 layers are the 128 slots of 16 pipeline ranks x 8 less one") !=
+        std::string::npos);
+  CHECK(realise({.target = Parameters(8e9)}).proposals.front().why.find("in a pipeline") == std::string::npos);
+}
+
 TEST_CASE("with Llama 3's round aspect of 128 and no pipeline, 127 layers are nearer than 126 and 128 are too many") {
   RealiseRequest request = ratios_of(shapes::named("Llama 3.1 405B"), Parameters(405e9));
   request.aspect = 128;

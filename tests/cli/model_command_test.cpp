@@ -51,13 +51,13 @@ TEST_CASE("a configuration file is a model wherever a name is, and gives every c
   const Json counts = ask({"model", config})["result"]["parameters"];
   reference::check(reference::row("parameter_conventions.csv", "non-embedding"), counts["non_embedding"].get<double>());
   reference::check(reference::row("parameter_conventions.csv", "embedding"), counts["embedding"].get<double>());
-  const Json body = ask({"predict", "--law", "kaplan-2020-n-d", "--model", config, "--tokens", "1B"});
+  const Json body = ask({"predict", "--law", "kaplan-2020", "--model", config, "--tokens", "1B"});
   CHECK(body["inputs"]["parameters"] == counts["non_embedding"]);
   const Json all = ask({"predict", "--law", "besiroglu-2024", "--model", config, "--tokens", "1B"});
   CHECK(all["inputs"]["parameters"] == counts["total"]);
   CHECK(ask({"hyperparameters", "--model", config, "--tokens", "1B"})["result"].size() > 0);
-  check_refused({"predict", "--law", "kaplan-2020-n-d", "--params", "50.9M", "--count-as", "total", "--tokens", "1B"},
-                2, "--count-as");
+  check_refused({"predict", "--law", "kaplan-2020", "--params", "50.9M", "--count-as", "total", "--tokens", "1B"}, 2,
+                "--count-as");
   // A plan's own path is relative to the plan.
   const std::string plan = folder
                                .file("plan.toml",
@@ -111,4 +111,52 @@ TEST_CASE("a file that is no model is refused with its place and what is wrong")
   check_refused({"model", folder.file("junk.json", std::string(10 << 20, '[')).string()}, 4, "junk.json:1");
   check_refused({"model", folder.file("empty.json", "").string()}, 4, "empty.json");
   check_refused({"model", "no/such/config.json"}, 4, "no/such/config.json");
+}
+
+TEST_CASE("a layout's memory is held against an accelerator, stage by stage") {
+  const Arguments layout = {"model",   "llama-3.1-405b", "--tp",           "8",    "--pp",       "16",
+                            "--count", "16384",          "--global-batch", "2048", "--sharding", "zero2"};
+  const Json fits = ask(layout + Arguments{"--accelerator", "h100-sxm"})["result"];
+  CHECK(fits["layout"]["dp"] == 128);
+  CHECK(fits["fits"] == true);
+  CHECK(fits["stages"].size() == 16);
+  const Json& worst = fits["memory_bytes"];
+  CHECK(worst["capacity"].get<double>() == 80e9);
+  CHECK(worst["weights"].get<double>() + worst["gathered"].get<double>() + worst["gradients"].get<double>() +
+            worst["optimizer"].get<double>() + worst["activations"].get<double>() ==
+        doctest::Approx(worst["total"].get<double>()).epsilon(1e-12));
+  for (const Json& stage : fits["stages"]) CHECK(stage["total"].get<double>() <= worst["total"].get<double>());
+  CHECK(ask(layout + Arguments{"--sharding", "none", "--accelerator", "h100-sxm"})["result"]["fits"] == false);
+  CHECK(ask(layout)["result"]["fits"].is_null());
+  CHECK(fits["accelerators_to_hold"]["bf16"] == 11);
+  CHECK(fits["accelerators_to_hold"]["fp8"] == 6);
+  check_refused(layout + Arguments{"--dp", "64"}, 3, "--count");
+  check_refused({"model", "llama-3.1-405b", "--tp", "8", "--pp", "16", "--dp", "128", "--global-batch", "4000"}, 3,
+                "31.25");
+  check_refused({"model", "llama-3.1-405b", "--pp", "17"}, 3, "layers");
+  check_refused({"model", "llama-3.1-405b", "--tp", "3"}, 3, "heads");
+  check_refused({"model", "llama-3.1-405b", "--microbatch", "0"}, 2, "--microbatch");
+}
+
+TEST_CASE("shapes are proposed for a number of parameters, like a known model or from ratios") {
+  const Json bare = ask({"model", "--realise", "405B"})["result"]["proposals"][0];
+  CHECK(bare["layers"] == 126);
+  CHECK(bare["width"] == 16384);
+  CHECK(bare["ffn_width"] == 53248);
+  CHECK(bare["why"].get<std::string>().find("128 layers would have") != std::string::npos);
+  const Json mixture = ask({"model", "--realise", "46.7B", "--like", "mixtral-8x7b"})["result"]["proposals"][0];
+  const Json mixtral = ask({"model", "mixtral-8x7b"})["result"];
+  CHECK(mixture["parameters"] == mixtral["parameters"]);
+  CHECK(mixture["experts"] == mixtral["experts"]);
+  const Json shapes =
+      ask({"model", "--realise", "7B", "--tp", "8", "--pp", "4", "--proposals", "3"})["result"]["proposals"];
+  REQUIRE(shapes.size() == 3);
+  for (const Json& shape : shapes) {
+    CHECK(shape["heads"].get<int>() % 8 == 0);
+    CHECK(shape["layers"].get<int>() % 4 == 0);
+  }
+  check_refused({"model", "--realise", "1M", "--vocab", "128256"}, 3, "embedding");
+  check_refused({"model", "--realise", "7B", "llama-3.1-8b"}, 2, "--like");
+  check_refused({"model", "llama-3.1-8b", "--aspect", "100"}, 2, "--realise");
+  check_refused({"model", "--realise", "7B", "--experts", "8"}, 2, "--active-experts");
 }

@@ -72,8 +72,9 @@ void add_realise(Subcommand& sub, RealiseOptions& o) {
   sub.option("--gqa", o.gqa, "Query heads a key-value head instead; 1 is multi-head attention");
   sub.option("--head-width", o.head_width, "Width of a head; 64 up to a width of 2048, else 128, if not given");
   sub.option("--ffn", o.ffn, "A feed-forward width that is decided; of an expert, where there are experts");
-  sub.option("--aspect", o.aspect, "Width / layers; 128 if not given");
-  sub.option("--ffn-ratio", o.ffn_ratio, "Feed-forward width / width; 3.5, 8/3 or 4 by the kind of block if not given");
+  sub.option("--aspect", o.aspect, "Width / layers; 128 if not given, or 130, as of Llama 3 405B");
+  sub.option("--ffn-ratio", o.ffn_ratio,
+             "Feed-forward width / width; 3.5, 3.25, 8/3 or 4 by the kind of block if not given");
   sub.option("--experts", o.experts, "A mixture of so many experts");
   sub.option("--active-experts", o.active_experts, "Of which a token uses so many");
   sub.option("--shared-experts", o.shared_experts, "Beside so many that all tokens use");

@@ -85,7 +85,16 @@ namespace detail {
                     (p.relative_gap == 0 ? " the target" : " the target of " + print_short(r.target)) + ", at " +
                     print_number(p.aspect, 3) + " of width a layer (" + print_number(r.aspect, 3) + " asked) and " +
                     print_number(p.ffn_ratio, 3) + " x width feed-forward (" + print_number(r.ffn_ratio, 3) + ")";
-  if (r.layout.pipeline > 1) out += "; " + sum_of_slots(p, r);
+  if (r.layout.pipeline > 1) return out + "; " + sum_of_slots(p, r);
+  // A depth that looks odd may be a round one less two.
+  const auto halvings = [](std::int64_t n) { return n & -n; };
+  if (halvings(p.shape.layers + 2) >= 16 && halvings(p.shape.layers) < 16) {
+    RealiseRequest cut = r;
+    cut.layout.pipeline = 16;
+    Realised in_slots = p;
+    in_slots.slots = p.shape.layers + 2;
+    out += "; in a pipeline, " + sum_of_slots(in_slots, cut);
+  }
   return out;
 }
 

@@ -7,10 +7,11 @@
 //   r.ffn_ratio = 3.25;  r.layout.pipeline = 16;  r.embedding_and_head_slots = true;
 //
 // What is left at 0 is taken from published practice (with_defaults below):
-//   aspect        width / layers = 128: GPT-3 128, Llama 3 128, 102, 130; a loss hardly tells 30 from 200 (Kaplan 2020,
+//   aspect        width / layers = 128: GPT-3 128, Llama 3 128 and 102; a loss hardly tells 30 from 200 (Kaplan 2020,
 //                 arXiv 2001.08361, section 3.1 and figure 5)
 //   ffn_ratio     4 of a plain block; 8/3 of a gated one (Shazeer 2020, 2002.05202: as many weights as the plain one); 3.5 of
-//                 a gated one under grouped attention, which saves about as much (Llama 3 8B and 70B; its 405B has 3.25)
+//                 a gated one under grouped attention, which saves about as much (Llama 3 8B and 70B)
+//   both          of a dense model with grouped attention from 2e11 parameters on as in Llama 3 405B: 130 and 3.25
 //   head_width    64 up to a width of 2048, 128 above (GPT-2 and Llama 3.2 1B; Llama 3)
 //   kv_heads      8 (Llama 2 70B, Llama 3, Mistral), all heads where there are fewer, 6 where TP is 3 or 6
 //   vocabulary    128256 from 1e9 parameters on (Llama 3), 32000 below (Llama 2): a larger one would be most of the model
@@ -159,11 +160,11 @@ inline void require_given(const RealiseRequest& r) {
   detail::require_given(r);
 
   Transformer& t = r.given;
-  if (r.aspect == 0) r.aspect = 128;
-  if (r.ffn_ratio == 0) {
-    const bool every_head_has_its_own = r.heads_per_kv == 1 || (t.heads > 0 && t.heads == t.kv_heads);
-    r.ffn_ratio = !t.gated ? 4 : t.latent || t.experts || every_head_has_its_own ? 8.0 / 3 : 3.5;
-  }
+  const bool every_head_has_its_own = r.heads_per_kv == 1 || (t.heads > 0 && t.heads == t.kv_heads);
+  const bool as_llama = t.gated && !t.latent && !t.experts && !every_head_has_its_own;
+  const bool large = r.target.value >= 2e11;
+  if (r.aspect == 0) r.aspect = as_llama && large ? 130 : 128;
+  if (r.ffn_ratio == 0) r.ffn_ratio = !t.gated ? 4 : !as_llama ? 8.0 / 3 : large ? 3.25 : 3.5;
   if (t.vocabulary == 0) t.vocabulary = r.target.value >= 1e9 ? 128256 : 32000;
   return r;
 }

@@ -9,7 +9,8 @@
 // is looked up in the catalog. A file's `warnings` say what it left open and what was taken for it.
 //
 // Errors: usage, with the nearest names, for an unknown name; data, with file, line and key, for a file that cannot be used.
-// Pitfall: a configuration's longest context is not the length that its model was trained at; it is not taken for it.
+// Pitfall: a configuration's longest context is not the length that its model was trained at; only below 8,192 tokens, which
+// is taken otherwise, does it stand for it.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +51,9 @@ struct FoundModel {
   out.model.title = file.name.empty() ? path : file.name;
   out.model.shape = std::move(file.shape);
   out.model.sequence_length = file.sequence_length;
+  // One that is shorter than the usual length cannot have been trained at that.
+  if (!file.sequence_length && file.longest_context && *file.longest_context < Tokens(8192))
+    out.model.sequence_length = file.longest_context;
   out.model.provenance = {.source = path, .date = "", .verified = true, .note = ""};
   out.warnings = std::move(file.warnings);
   return out;
