@@ -20,13 +20,6 @@ const Json small_config = {{"model_type", "gpt_neox"},   {"hidden_size", 512},  
                            {"num_attention_heads", 8},   {"intermediate_size", 2048}, {"vocab_size", 50257},
                            {"tie_word_embeddings", true}};
 
-bool warned(const Json& answer, const std::string& code) {
-  for (const Json& warning : answer["warnings"]) {
-    if (warning["code"] == code) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("several models stand side by side at one length, in JSON, CSV and text") {
@@ -80,7 +73,7 @@ TEST_CASE("a mixture of experts trains with its active parameters and is held wh
   CHECK(planned["result"]["active_parameters"] == model["parameters"]["active"]);
   CHECK(planned["result"]["training_flop_six_nd"].get<double>() == doctest::Approx(6 * active * 2e12));
   CHECK(planned["result"]["loss"].is_null());
-  CHECK(warned(planned, "dense_law"));
+  CHECK(cli::warns(planned, "dense_law"));
   const Json bare = ask(Arguments{"plan", "--params", "64B", "--active-params", "8B"} + machine)["result"];
   reference::check(reference::row("plan_known_faults.csv", "K06 training flop"), bare["training_flop"].get<double>());
   CHECK(bare["parameters"] == 64000000000);
@@ -102,9 +95,12 @@ TEST_CASE("a file that is no model is refused with its place and what is wrong")
     refused(config, key);
     config[key] = "512";
     refused(config, key);
-    config[key] = 1e400;
+    config[key] = 4096.5;
     refused(config, key);
   }
+  std::string too_large = small_config.dump();
+  too_large.replace(too_large.find(":512"), 4, ":1e400");
+  check_refused({"model", folder.file("config.json", too_large).string()}, 4, "config.json:1");
   Json unknown = small_config;
   unknown["model_type"] = "lama";
   refused(unknown, "llama");
@@ -114,9 +110,9 @@ TEST_CASE("a file that is no model is refused with its place and what is wrong")
 }
 
 TEST_CASE("a layout's memory is held against an accelerator, stage by stage") {
-  const Arguments layout = {"model",   "llama-3.1-405b", "--tp",           "8",    "--pp",       "16",
-                            "--count", "16384",          "--global-batch", "2048", "--sharding", "zero2"};
-  const Json fits = ask(layout + Arguments{"--accelerator", "h100-sxm"})["result"];
+  const Arguments layout = {"model",   "llama-3.1-405b", "--tp",           "8",   "--pp", "16",
+                            "--count", "16384",          "--global-batch", "2048"};
+  const Json fits = ask(layout + Arguments{"--sharding", "zero2", "--accelerator", "h100-sxm"})["result"];
   CHECK(fits["layout"]["dp"] == 128);
   CHECK(fits["fits"] == true);
   CHECK(fits["stages"].size() == 16);

@@ -112,8 +112,9 @@ TEST_CASE("the answer of plan has every key of the interface, with the right kin
   CHECK(result.at("parameters") == 405853388800);
   // A published law has no known uncertainty.
   cli::check_no_null(answer, "",
-                     {"inputs.parameters", "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.target_loss",
-                      "result.target_loss", "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
+                     {"inputs.parameters", "inputs.active_parameters", "inputs.stage[].mfu",
+                      "inputs.checkpoint.interval_s", "inputs.target_loss", "result.target_loss",
+                      "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
 }
 
 TEST_CASE("the 405B file gives the published figures on the command line") {
@@ -172,7 +173,7 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
 TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);
-  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set"};
+  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set", "--active-params"};
   for (const Case& c : cases()) tested.insert(c.option);
   std::set<std::string> listed;
   bool fields = false;
