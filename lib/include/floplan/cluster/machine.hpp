@@ -28,19 +28,19 @@
 namespace floplan::cluster {
 
 struct Machine {
-  std::string accelerator;
-  double year = 0;             // of the part; 0: not known
-  FlopPerSecond gemm_ceiling;  // bf16, measured or assumed
-  FlopPerSecond bf16_peak;     // dense
-  FlopPerSecond fp8_peak;      // 0 where the part has none
-  FlopPerSecond fp4_peak;      // 0 where the part has none
-  BytesPerSecond memory_bandwidth;
-  BytesPerSecond scale_up;      // one direction, of one accelerator
+  std::string accelerator{};
+  double year = 0;               // of the part; 0: not known
+  FlopPerSecond gemm_ceiling{};  // bf16, measured or assumed
+  FlopPerSecond bf16_peak{};     // dense
+  FlopPerSecond fp8_peak{};      // 0 where the part has none
+  FlopPerSecond fp4_peak{};      // 0 where the part has none
+  BytesPerSecond memory_bandwidth{};
+  BytesPerSecond scale_up{};    // one direction, of one accelerator
   Count scale_up_domain{8};     // accelerators that those links join
-  BytesPerSecond network;       // one direction, of one accelerator
+  BytesPerSecond network{};     // one direction, of one accelerator
   Count pod{0};                 // accelerators at full bisection; 0: all of them
   double oversubscription = 1;  // above a pod
-  std::vector<Warning> assumptions;
+  std::vector<Warning> assumptions{};
 
   [[nodiscard]] FlopPerSecond peak(catalog::Precision p) const {
     return p == catalog::Precision::bf16 ? bf16_peak : p == catalog::Precision::fp8 ? fp8_peak : fp4_peak;
@@ -50,11 +50,11 @@ struct Machine {
 
 // What a user knows better than the catalog.
 struct MachineOptions {
-  std::optional<FlopPerSecond> gemm_ceiling;
-  std::optional<BytesPerSecond> memory_bandwidth;
-  std::optional<BytesPerSecond> scale_up;
-  std::optional<Count> scale_up_domain;
-  std::optional<BytesPerSecond> network;
+  std::optional<FlopPerSecond> gemm_ceiling{};
+  std::optional<BytesPerSecond> memory_bandwidth{};
+  std::optional<BytesPerSecond> scale_up{};
+  std::optional<Count> scale_up_domain{};
+  std::optional<BytesPerSecond> network{};
   Count pod{0};
   double oversubscription = 1;
 };
@@ -70,6 +70,11 @@ inline void check(const Machine& m) {
   };
   positive(m.gemm_ceiling.value, "the best matrix product");
   positive(m.bf16_peak.value, "the bf16 peak");
+  if (m.gemm_ceiling > m.bf16_peak) {
+    throw Error(Failure::usage, "sparse_peak", "machine",
+                "the best matrix product must be at most the dense bf16 peak of " + print(m.bf16_peak) + ", got " +
+                    print(m.gemm_ceiling) + " (a vendor's peak with sparsity is twice the dense one)");
+  }
   positive(m.memory_bandwidth.value, "memory bandwidth");
   positive(m.scale_up.value, "scale-up bandwidth");
   positive(m.network.value, "network bandwidth");

@@ -34,8 +34,8 @@
 namespace floplan::cluster {
 
 struct StepRequest {
-  architecture::Transformer shape;
-  Machine machine;
+  architecture::Transformer shape{};
+  Machine machine{};
   architecture::Layout layout{};
   std::int64_t microbatch = 1;    // sequences
   std::int64_t global_batch = 1;  // sequences
