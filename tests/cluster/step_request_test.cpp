@@ -51,7 +51,12 @@ TEST_CASE("an impossible layout is refused by its rule and its numbers") {
       {"interleaved schedule must have PP", {"1"}, [](auto& r) { r.layout.pipeline = 1; }},
       {"TP must divide the attention heads", {"256", "128"}, [](auto& r) { r.layout.tensor = 256; }},
       {"CP must divide the sequence", {"3", "8192"}, [](auto& r) { r.layout.context = 3; }},
-      {"must be the 8.192k accelerators", {"8 x 1 x 16 x 32", "4096"}, [](auto& r) { r.layout.data = 32; }},
+      {"must be the 8192 accelerators",
+       {"8 x 1 x 16 x 32", "4096"},
+       [](auto& r) {
+         r.accelerators = Count(8192);
+         r.layout.data = 32;
+       }},
       {"EP must be 1 in a dense model", {"8"}, [](auto& r) { r.layout.expert = 8; }},
       {"products in fp8 must be possible",
        {"h100"},
@@ -61,13 +66,16 @@ TEST_CASE("an impossible layout is refused by its rule and its numbers") {
        }},
   };
   for (const Impossible& one : all) {
-    CAPTURE(one.rule);
+    const std::string rule = one.rule;
+    CAPTURE(rule);
     StepRequest r = steps::named("llama3-t4-001").request;
     r.uneven_stages = false;
     CHECK_NOTHROW(check(r));
+    r.accelerators.reset();
     one.change(r);
     const Error error = thrown::by([&] { (void)step_time(r); });
-    CAPTURE(error.what());
+    const std::string text = error.what();
+    CAPTURE(text);
     CHECK(error.failure() == Failure::infeasible);
     CHECK(thrown::says(error, one.rule));
     for (const char* number : one.numbers) CHECK(thrown::says(error, number));

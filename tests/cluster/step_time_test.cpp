@@ -220,6 +220,7 @@ TEST_CASE("facts that were not given are assumptions of the report, and given on
   r.stack = {};
   const auto assumed = step_time(r).assumptions;
   CHECK(assumed.size() == 8);
+  r.accelerators.reset();
   r.layout = {};
   r.global_batch = 1;
   CHECK(step_time(r).assumptions.size() == 3);

@@ -102,4 +102,43 @@ struct FittedEfficiency {
   return all;
 }
 
+// The same numbers as another scalar, for a calibration to seed with derivatives: in the order of fitted_efficiencies().
+template <class T>
+[[nodiscard]] BasicEfficiencies<T> lift(const Efficiencies& e) {
+  return {T(e.gemm),
+          T(e.attention),
+          T(e.attention_early),
+          T(e.memory),
+          T(e.network),
+          T(e.host_seconds),
+          T(e.fp8),
+          T(e.fp4),
+          T(e.experts),
+          T(e.eager),
+          T(e.scale_up),
+          T(e.straggler),
+          T(e.exposed_overlapped),
+          T(e.exposed_overlapped_experts),
+          T(e.hides_data),
+          T(e.hidden_data_cost),
+          T(e.attention_early_on_later),
+          T(e.unfused_attention),
+          e.kernel_seconds,
+          e.fast_host,
+          e.backward_host,
+          e.ring_hop_seconds,
+          e.collective_seconds,
+          e.send_seconds,
+          e.straggler_unit,
+          e.optimizer_bytes,
+          e.update_bytes,
+          e.traffic};
+}
+
+template <class T>
+[[nodiscard]] std::array<T*, 10> fitted_values(BasicEfficiencies<T>& e) {
+  return {&e.gemm, &e.attention, &e.attention_early, &e.memory, &e.network, &e.host_seconds,
+          &e.fp8,  &e.fp4,       &e.experts,         &e.eager};
+}
+
 }  // namespace floplan::cluster

@@ -136,11 +136,11 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] Passes<T> layer_products(const StepRequest& r, const BasicEfficiencies<T>& e, const ComputeRates<T>& c) {
+[[nodiscard]] Passes<T> layer_products(const StepRequest& r, const BasicEfficiencies<T>& e, const ComputeRates<T>& c,
+                                       double with_experts) {
   const double tokens = microbatch_tokens(r);
   const double tp = static_cast<double>(r.layout.tensor);
   Passes<T> out = attention_products(r, c, tokens);
-  const double with_experts = expert_layer_share(r.shape);
   if (with_experts < 1)
     out.add(block_products(r, c, tokens, static_cast<double>(r.shape.ffn_width) / tp, c.product), 1 - with_experts);
   if (with_experts > 0) {
@@ -187,7 +187,8 @@ struct LayerBytes {
 
 // Of one average layer in one pass; pick takes the pass's column of the traffic.
 template <class Pick>
-[[nodiscard]] LayerBytes elementwise_bytes(const StepRequest& r, const ElementwiseTraffic& traffic, Pick pick) {
+[[nodiscard]] LayerBytes elementwise_bytes(const StepRequest& r, const ElementwiseTraffic& traffic, double with_experts,
+                                           Pick pick) {
   const architecture::Transformer& t = r.shape;
   const double d = static_cast<double>(t.width);
   const double tp = static_cast<double>(r.layout.tensor);
@@ -197,7 +198,6 @@ template <class Pick>
       (t.latent
            ? static_cast<double>(t.heads * (t.latent->plain_width + t.latent->rotary_width + t.latent->value_width))
            : 2 * static_cast<double>(t.kv_heads * t.head_width));
-  const double with_experts = expert_layer_share(t);
   double inner = (1 - with_experts) * static_cast<double>(t.ffn_width);  // of blocks that every token goes through
   double cast_inner = inner;
   double routed = 0;
@@ -227,13 +227,14 @@ template <class T>
 [[nodiscard]] LayerTime<T> layer_time(const StepRequest& r, const BasicEfficiencies<T>& e) {
   const ComputeRates<T> c = compute_rates(r, e);
   LayerTime<T> out;
-  out.products = detail::layer_products(r, e, c);
+  const double with_experts = detail::expert_layer_share(r.shape);
+  out.products = detail::layer_products(r, e, c, with_experts);
   out.attention = detail::attention_core(r, e, c);
   const T eager = r.stack.elementwise.value == Elementwise::eager ? e.eager : T(1.0);
   const auto seconds = [&](const detail::LayerBytes& b) { return T((eager * b.operators + b.casts) / c.memory); };
   out.elementwise = {
-      seconds(detail::elementwise_bytes(r, e.traffic, [](const TrafficBytes& b) { return b.forward; })),
-      seconds(detail::elementwise_bytes(r, e.traffic, [](const TrafficBytes& b) { return b.backward; }))};
+      seconds(detail::elementwise_bytes(r, e.traffic, with_experts, [](const TrafficBytes& b) { return b.forward; })),
+      seconds(detail::elementwise_bytes(r, e.traffic, with_experts, [](const TrafficBytes& b) { return b.backward; }))};
   return out;
 }
 
