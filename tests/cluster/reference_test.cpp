@@ -144,7 +144,9 @@ TEST_CASE("every dense step of the shared table has every term of the trial to i
     if (step.request.shape.experts) continue;
     ++dense;
     const StepTerms found = step_terms(step.request);
-    for (const auto& [column, name] : column_of_term) {
+    for (const auto& entry : column_of_term) {
+      const std::string& column = entry.first;
+      const std::string& name = entry.second;
       CAPTURE(step.id);
       CAPTURE(name);
       const std::string printed(row[shared->predictions.column(column)]);
@@ -170,7 +172,9 @@ TEST_CASE("steps of experts have the trial's terms, given the traffic that its m
     as_tried.efficiencies.traffic = traffic_of_the_trial(step.request);
     const StepTerms terms = step_terms(as_tried);
     const bool shared_expert_cut = step.request.layout.tensor > 1;
-    for (const auto& [column, name] : column_of_term) {
+    for (const auto& entry : column_of_term) {
+      const std::string& column = entry.first;
+      const std::string& name = entry.second;
       CAPTURE(step.id);
       CAPTURE(name);
       if (name == "data" || name == "optimizer" || name == "step") continue;
