@@ -23,6 +23,7 @@
 
 #include "floplan/cluster/measured_steps.hpp"
 #include "floplan/cluster/step_terms.hpp"
+#include "floplan/core/distribution.hpp"
 
 namespace floplan::cluster {
 
@@ -64,10 +65,7 @@ struct Validation {
   out.mean_absolute /= static_cast<double>(errors.size());
   out.bias /= static_cast<double>(errors.size());
   std::sort(sizes.begin(), sizes.end());
-  const double at = 0.9 * static_cast<double>(sizes.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sizes.size() - 1);
-  out.percentile90 = sizes[below] + (at - static_cast<double>(below)) * (sizes[above] - sizes[below]);
+  out.percentile90 = quantile_of_sorted(sizes, 0.9);
   return out;
 }
 
