@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, failures, plans.
+// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, steps, failures, plans.
 //
 //   #include <floplan/floplan.hpp>
 //
@@ -18,6 +18,8 @@
 #include "floplan/architecture/training_memory.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/cluster/step_time.hpp"
+#include "floplan/cluster/validation.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/chinchilla.hpp"
 #include "floplan/plan/planner.hpp"

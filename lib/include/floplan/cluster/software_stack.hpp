@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The facts about the training software that a step time depends on as much as on the accelerator.
+//
+//   SoftwareStack stack{.attention = AttentionKernel::early, .elementwise = Elementwise::eager};
+//   assumptions(stack)      one remark for each of the others: what was taken, since it was not given
+//
+// Each fact has a default, which is what a current Megatron-style stack does, and remembers whether it was given.
+// What a wrong fact costs, mean error over published rows of the stack in question (percent, right -> wrong): fused current
+// kernels assumed of an eager stack of 2023: 6 -> 21; a fast host assumed of a slow one on small models: 8 -> 33; no overlap
+// assumed of an overlapping stack: 5 -> 11; no pipeline scatter-gather: 9 -> 13.
+//
+// Source: floplan's own comparison with the published step times that facts name by publisher (data/README.md).
+// Pitfall: the year of a stack says more than the part it runs on: attention on an H100 of 2023 was 2.7 times slower than
+// on the same H100 of 2025.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "floplan/core/error.hpp"
+
+namespace floplan::cluster {
+
+// A value that was given, or a default that was assumed.
+template <class T>
+struct Fact {
+  T value{};
+  bool assumed = false;
+
+  constexpr Fact() = default;
+  constexpr Fact(T given) : value(given) {}  // implicit: a given value is written as itself
+  [[nodiscard]] static constexpr Fact assume(T otherwise) {
+    Fact f(otherwise);
+    f.assumed = true;
+    return f;
+  }
+  friend constexpr bool operator==(const Fact&, const Fact&) = default;
+};
+
+// current: the fused kernel of the part's time (FlashAttention 2 on A100, cuDNN or 3 on Hopper and later); early: the first
+// fused kernels (Triton, FlashAttention 1); unfused: scores, mask and softmax through memory.
+enum class AttentionKernel { current, early, unfused };
+// Norms, activations, residuals: compiled into few kernels, or one kernel an operation.
+enum class Elementwise { fused, eager };
+// How long a layer keeps the host busy: replayed graphs cost it nothing; eager fp16 with many small kernels most.
+enum class Host { graphs, fast, slow };
+// early: collectives of all ranks of a node through one network card (DeepSpeed's ZeRO-3 of 2021).
+enum class DataParallelEngine { current, early };
+// What selective recomputation computes again: the attention core (nothing with a fused kernel), or every other product
+// and the elementwise operations too.
+enum class SelectiveRecompute { attention_core, operators };
+
+struct SoftwareStack {
+  Fact<AttentionKernel> attention = Fact<AttentionKernel>::assume(AttentionKernel::current);
+  Fact<Elementwise> elementwise = Fact<Elementwise>::assume(Elementwise::fused);
+  Fact<Host> host = Fact<Host>::assume(Host::fast);
+  Fact<bool> sequence_parallel = Fact<bool>::assume(true);
+  Fact<bool> overlap = Fact<bool>::assume(true);          // of tensor, context, expert and pipeline communication
+  Fact<bool> scatter_gather = Fact<bool>::assume(true);   // pipeline sends are cut over the tensor group
+  Fact<double> gradient_bytes = Fact<double>::assume(4);  // of one gradient value in the reduction
+  Fact<DataParallelEngine> data_parallel = Fact<DataParallelEngine>::assume(DataParallelEngine::current);
+  Fact<SelectiveRecompute> selective = Fact<SelectiveRecompute>::assume(SelectiveRecompute::attention_core);
+};
+
+[[nodiscard]] inline std::string to_text(AttentionKernel k) {
+  return k == AttentionKernel::current ? "current" : k == AttentionKernel::early ? "early" : "unfused";
+}
+[[nodiscard]] inline std::string to_text(Elementwise e) { return e == Elementwise::fused ? "fused" : "eager"; }
+[[nodiscard]] inline std::string to_text(Host h) {
+  return h == Host::graphs ? "graphs" : h == Host::fast ? "fast" : "slow";
+}
+[[nodiscard]] inline std::string to_text(DataParallelEngine e) {
+  return e == DataParallelEngine::current ? "current" : "early";
+}
+
+// Which of the facts bear on the layout at hand; the others are not worth a remark.
+struct StackRelevance {
+  bool tensor = true, pipeline = true, communication = true, data = true, selective = true;
+};
+
+// What was taken because it was not given.
+[[nodiscard]] inline std::vector<Warning> assumptions(const SoftwareStack& s, const StackRelevance& relevant = {}) {
+  std::vector<Warning> out;
+  const auto add = [&out](bool is, const char* code, std::string text) {
+    if (is) out.push_back({code, std::move(text)});
+  };
+  add(s.attention.assumed, "attention_kernel", to_text(s.attention.value) + " attention kernels are assumed");
+  add(s.elementwise.assumed, "elementwise", to_text(s.elementwise.value) + " elementwise kernels are assumed");
+  add(s.host.assumed, "host", "a host of the class \"" + to_text(s.host.value) + "\" is assumed");
+  add(relevant.tensor && s.sequence_parallel.assumed, "sequence_parallel",
+      std::string(s.sequence_parallel.value ? "sequence" : "no sequence") + " parallelism is assumed");
+  add(relevant.communication && s.overlap.assumed, "overlap",
+      std::string("tensor, context, expert and pipeline communication is assumed to be ") +
+          (s.overlap.value ? "overlapped" : "exposed"));
+  add(relevant.pipeline && s.scatter_gather.assumed, "scatter_gather",
+      std::string("pipeline sends are assumed to be ") + (s.scatter_gather.value ? "" : "not ") +
+          "cut over the tensor group");
+  add(relevant.data && s.gradient_bytes.assumed, "gradient_bytes",
+      std::string("gradients are assumed to be reduced in ") + (s.gradient_bytes.value > 2 ? "fp32" : "16 bits"));
+  add(relevant.data && s.data_parallel.assumed, "data_parallel",
+      "a data parallel engine of the class \"" + to_text(s.data_parallel.value) + "\" is assumed");
+  add(relevant.selective && s.selective.assumed, "selective_recompute",
+      std::string("selective recomputation is assumed to redo ") +
+          (s.selective.value == SelectiveRecompute::attention_core ? "the attention core"
+                                                                   : "every other product and what lies between"));
+  return out;
+}
+
+}  // namespace floplan::cluster

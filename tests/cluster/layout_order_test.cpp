@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "floplan/cluster/layout_order.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/steps.hpp"
+#include "floplan/core/distribution.hpp"
+#include "support/near.hpp"
+#include "support/reference.hpp"
+
+namespace {
+
+using namespace floplan;
+using cluster::layout_sets;
+using cluster::LayoutSet;
+using cluster::spearman;
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double of(const std::vector<LayoutSet>& sets, const std::string& quantity) {
+  std::vector<double> rho, loss;
+  for (const LayoutSet& set : sets) {
+    rho.push_back(set.spearman);
+    loss.push_back(set.loss);
+  }
+  std::sort(rho.begin(), rho.end());
+  std::sort(loss.begin(), loss.end());
+  const std::map<std::string, double> all{{"mean_rho", mean(rho)},
+                                          {"median_rho", quantile_of_sorted(rho, 0.5)},
+                                          {"p10_rho", quantile_of_sorted(rho, 0.1)},
+                                          {"least_rho", rho.front()},
+                                          {"mean_loss", mean(loss)},
+                                          {"p90_loss", quantile_of_sorted(loss, 0.9)}};
+  return all.at(quantity);
+}
+
+}  // namespace
+
+TEST_CASE("layouts at one batch are put in the order, and cost the loss, that the trial found") {
+  const auto single = steps::single_node();
+  const auto shared = steps::shared();
+  if (!single || !shared) return;
+  // Fewer than five layouts say little of an order.
+  std::map<std::string, std::vector<LayoutSet>> sets{{"vtrain-single", layout_sets(*single, 5)}};
+  int number = 0;
+  for (const LayoutSet& set : layout_sets(shared->measured, 5)) {
+    if (set.group == "vtrain-multi") sets["vtrain-multi " + std::to_string(++number)] = {set};
+  }
+  for (const reference::Row& row : reference::rows("step_time_order.csv")) {
+    REQUIRE(sets.contains(row.text("sets")));
+    reference::check(row, of(sets.at(row.text("sets")), row.text("quantity")));
+  }
+}
+
+TEST_CASE("rho is one for any rising relation, minus one for a falling one, and shares the ranks of ties") {
+  const std::vector<double> x{3, 1, 4, 1.5, 9, 2.6};
+  std::vector<double> rising, falling;
+  for (const double value : x) {
+    rising.push_back(std::exp(value));
+    falling.push_back(-value * value * value);
+  }
+  CHECK(spearman(x, rising) == near(1, 1e-15));
+  CHECK(spearman(x, falling) == near(-1, 1e-15));
+  CHECK(cluster::detail::ranks({2, 1, 2, 5}) == std::vector<double>{2.5, 1, 2.5, 4});
+  CHECK(std::isnan(spearman({1, 1, 1}, {1, 2, 3})));
+}
+
+TEST_CASE("a common factor of all predictions changes neither order nor loss") {
+  cluster::MeasuredSteps measured = steps::typed();
+  for (const std::int64_t tensor : {1, 2, 4, 8}) {
+    for (const std::int64_t pipeline : {1, 2, 4}) {
+      cluster::MeasuredStep step = steps::named("korthikanti-t5-004");
+      step.request.accelerators.reset();
+      step.request.layout = {.tensor = tensor, .pipeline = pipeline, .data = 64 / (tensor * pipeline)};
+      step.measured = Seconds(10 + static_cast<double>(tensor + 3 * pipeline));
+      measured.steps.push_back(step);
+    }
+  }
+  const auto before = layout_sets(measured);
+  REQUIRE(before.size() == 1);
+  CHECK(before.front().rows.size() == 13);
+  for (cluster::MeasuredStep& step : measured.steps) step.measured = step.measured * 7;
+  const auto after = layout_sets(measured);
+  CHECK(after.front().spearman == before.front().spearman);
+  CHECK(after.front().loss == near(before.front().loss, 1e-14));
+}
