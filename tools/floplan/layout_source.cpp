@@ -50,8 +50,8 @@ bool LayoutOptions::given() const {
                              [](const Text& text) { return text.has_value(); });
 }
 
-void add_layout(Subcommand& sub, LayoutOptions& o) {
-  sub.group("A parallel layout, for training memory");
+void add_layout(Subcommand& sub, LayoutOptions& o, const std::string& title) {
+  sub.group(title);
   sub.option("--tp", o.tp, "Tensor-parallel degree");
   sub.option("--cp", o.cp, "Context-parallel degree");
   sub.option("--pp", o.pp, "Pipeline-parallel degree");
@@ -64,6 +64,11 @@ void add_layout(Subcommand& sub, LayoutOptions& o) {
   sub.option("--sharding", o.sharding, "What data-parallel ranks share: nothing, optimizer, gradients too, weights too",
              {"none", "zero1", "zero2", "zero3"});
   sub.option("--recompute", o.recompute, "What the backward pass computes again", {"none", "selective", "full"});
+  sub.group("");
+}
+
+void add_activations(Subcommand& sub, LayoutOptions& o) {
+  sub.group("What its activations depend on");
   sub.option("--attention-kernel", o.attention, "Whether scores are stored", {"fused", "materialised"});
   sub.flag("--no-sequence-parallel", o.no_sequence_parallel, "Norms and dropout whole on each tensor-parallel rank");
   sub.flag("--dropout", o.dropout, "Dropout, whose masks are stored");

@@ -24,8 +24,10 @@ struct LayoutOptions {
   [[nodiscard]] bool given() const;
 };
 
-// `options` must outlive the program.
-void add_layout(Subcommand& sub, LayoutOptions& options);
+// Degrees, batch, sharding and recomputation. `options` must outlive the program.
+void add_layout(Subcommand& sub, LayoutOptions& options, const std::string& title);
+// What activations depend on besides.
+void add_activations(Subcommand& sub, LayoutOptions& options);
 
 struct TrainingLayout {
   architecture::Layout layout;

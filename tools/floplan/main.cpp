@@ -5,6 +5,7 @@ int main(int argc, char** argv) {
   using namespace floplan::cli;
   Program program;
   add_plan(program);
+  add_step(program);
   add_predict(program);
   add_optimum(program);
   add_hyperparameters(program);

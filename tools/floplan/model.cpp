@@ -143,7 +143,8 @@ void add_model(Program& program) {
   sub.option("--context", o->context, "Context length for the cache; the sequence length if not given");
   sub.option("--precision", o->precision, "For bytes", {"bf16", "fp8", "fp4"});
   sub.option("--accelerator", o->accelerator, "An accelerator of the catalog, as h100-sxm: how many hold the model");
-  add_layout(sub, o->layout);
+  add_layout(sub, o->layout, "A parallel layout, for training memory");
+  add_activations(sub, o->layout);
   add_realise(sub, o->realise);
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A training step as a table of its terms, as a sentence and as JSON; and how far predictions are from measured steps.
+//
+//   std::cout << step_text(report);      Json j = step_json(report);      Table t = validation_table(validation);
+//
+// JSON: step_time_s, band {low, high, level, class}, tokens_per_s, tflops_per_accelerator, mfu, hfu, convention,
+// bubble_fraction, breakdown_s. The band is of the step time in seconds: where measured steps of the class lie.
+//
+// Source of the bands: 90th percentiles of the error with each publisher left out: dense models on a known part with a known
+// stack 16%; a part or a stack that is guessed 40%; mixtures of experts 60%.
+// Pitfall: the bands are of published runs, which are the good ones.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "floplan/cluster/step_time.hpp"
+#include "floplan/cluster/validation.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/report/json.hpp"
+#include "floplan/report/table.hpp"
+
+namespace floplan::report {
+
+struct StepBand {
+  std::string of;    // the class
+  double error = 0;  // 90th percentile of |predicted / measured - 1|
+};
+
+[[nodiscard]] inline StepBand step_band(const cluster::StepReport& s, bool experts) {
+  if (experts) return {"mixture of experts", 0.6};
+  return s.assumptions.empty() ? StepBand{"dense, known part and stack", 0.16}
+                               : StepBand{"dense, part or stack assumed", 0.4};
+}
+
+[[nodiscard]] inline Json step_json(const cluster::StepReport& s, const StepBand& band) {
+  const cluster::StepTerms& t = s.terms;
+  return {{"step_time_s", s.step.value},
+          {"band",
+           {{"low", s.step.value / (1 + band.error)},
+            {"high", s.step.value * (1 + band.error)},
+            {"level", 0.9},
+            {"class", band.of}}},
+          {"tokens_per_s", s.tokens_per_second},
+          {"tokens_per_s_per_accelerator", s.tokens_per_second_per_accelerator},
+          {"tflops_per_accelerator", s.model_rate.value / 1e12},
+          {"mfu", s.mfu},
+          {"hfu", s.hfu},
+          {"convention", law::to_text(s.convention)},
+          {"mfu_peak_tflops", s.peak.value / 1e12},
+          {"flop_per_token", s.model_flop_per_token.value},
+          {"bubble_fraction", s.bubble_fraction},
+          {"microbatches", t.microbatches},
+          {"breakdown_s",
+           {{"products", t.products},
+            {"attention", t.attention},
+            {"elementwise", t.elementwise},
+            {"head", t.head},
+            {"tensor_parallel", t.tensor},
+            {"context_parallel", t.context},
+            {"expert_parallel", t.expert},
+            {"pipeline_sends", t.sends},
+            {"bubble", t.bubble},
+            {"data_parallel", t.data},
+            {"optimizer", t.optimizer},
+            {"straggler", t.straggler},
+            {"waiting", t.waiting()}}}};
+}
+
+[[nodiscard]] inline Table step_table(const cluster::StepReport& s) {
+  Table table({"term", "seconds", "share (%)"});
+  const auto row = [&](const char* name, double seconds) {
+    if (seconds != 0) table.add({name, {seconds, 4}, {100 * seconds / s.step.value, 3}});
+  };
+  const cluster::StepTerms& t = s.terms;
+  row("matrix products", t.products);
+  row("attention", t.attention);
+  row("elementwise", t.elementwise);
+  row("head and loss", t.head);
+  row("tensor-parallel communication, exposed", t.tensor);
+  row("context-parallel communication, exposed", t.context);
+  row("expert-parallel communication, exposed", t.expert);
+  row("pipeline sends", t.sends);
+  row("pipeline bubble", t.bubble);
+  row("data-parallel communication, exposed", t.data);
+  row("optimizer", t.optimizer);
+  row("stragglers", t.straggler);
+  row("waiting for the slowest stage or the host", t.waiting());
+  row("step", s.step.value);
+  return table;
+}
+
+[[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const StepBand& band) {
+  return s.describe() + "\n" + "measured steps of this class (" + band.of + ") lie from " +
+         print(Seconds(s.step.value / (1 + band.error)), 3) + " to " +
+         print(Seconds(s.step.value * (1 + band.error)), 3) + " in nine of ten cases\n\n" + step_table(s).text();
+}
+
+[[nodiscard]] inline Table validation_table(const cluster::Validation& v) {
+  Table table({"publisher", "rows", "mean |error| (%)", "90th percentile (%)", "bias (%)"});
+  const auto add = [&table](const cluster::GroupError& g) {
+    table.add({g.group,
+               {static_cast<double>(g.rows), 9},
+               {100 * g.mean_absolute, 3},
+               {100 * g.percentile90, 3},
+               {100 * g.bias, 3}});
+  };
+  for (const cluster::GroupError& g : v.groups) add(g);
+  add(v.all);
+  return table;
+}
+
+[[nodiscard]] inline Json validation_json(const cluster::Validation& v) {
+  const auto group = [](const cluster::GroupError& g) {
+    return Json{{"group", g.group},
+                {"rows", g.rows},
+                {"mean_absolute_error", g.mean_absolute},
+                {"percentile90_absolute_error", g.percentile90},
+                {"bias", g.bias}};
+  };
+  Json groups = Json::array();
+  for (const cluster::GroupError& g : v.groups) groups.push_back(group(g));
+  Json rows = Json::array();
+  for (const cluster::StepError& r : v.rows) {
+    rows.push_back({{"id", r.id},
+                    {"group", r.group},
+                    {"measured_s", r.measured.value},
+                    {"predicted_s", r.predicted.step},
+                    {"error", r.error}});
+  }
+  Json skipped = Json::array();
+  for (const cluster::SkippedStep& s : v.skipped) skipped.push_back({{"place", s.place}, {"reason", s.reason}});
+  return {
+      {"all", group(v.all)}, {"groups", std::move(groups)}, {"rows", std::move(rows)}, {"skipped", std::move(skipped)}};
+}
+
+}  // namespace floplan::report

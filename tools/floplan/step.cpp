@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "command.hpp"
+#include "floplan/catalog/find_model.hpp"
+#include "floplan/cluster/step_time.hpp"
+#include "floplan/cluster/validation.hpp"
+#include "floplan/core/file.hpp"
+#include "floplan/core/quantity_text.hpp"
+#include "floplan/report/memory_text.hpp"
+#include "floplan/report/step_text.hpp"
+#include "layout_source.hpp"
+
+namespace floplan::cli {
+namespace {
+
+struct StepOptions {
+  Text model, accelerator, seq, validate;
+  std::string precision = "bf16";
+  std::string attention_flop = "causal";
+  LayoutOptions layout;
+  Text attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes;
+};
+
+// A fact of the stack from its word; one that was not given stays assumed.
+template <class T>
+void take(const Text& text, const char* option, cluster::Fact<T>& fact,
+          std::initializer_list<std::pair<const char*, T>> words) {
+  if (!text) return;
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (*text == word) {
+      fact = value;
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw Error(Failure::usage, "bad_value", option, "must be one of " + known + ", got \"" + *text + "\"");
+}
+
+cluster::SoftwareStack stack_of(const StepOptions& o) {
+  using namespace cluster;
+  SoftwareStack s;
+  take(o.attention, "--attention", s.attention,
+       {{"current", AttentionKernel::current},
+        {"early", AttentionKernel::early},
+        {"unfused", AttentionKernel::unfused}});
+  take(o.elementwise, "--elementwise", s.elementwise, {{"fused", Elementwise::fused}, {"eager", Elementwise::eager}});
+  take(o.host, "--host", s.host, {{"graphs", Host::graphs}, {"fast", Host::fast}, {"slow", Host::slow}});
+  take(o.sequence_parallel, "--sequence-parallel", s.sequence_parallel, {{"yes", true}, {"no", false}});
+  take(o.overlap, "--overlap", s.overlap, {{"yes", true}, {"no", false}});
+  take(o.scatter_gather, "--scatter-gather", s.scatter_gather, {{"yes", true}, {"no", false}});
+  take(o.gradient_bytes, "--gradient-bytes", s.gradient_bytes, {{"2", 2.0}, {"4", 4.0}});
+  return s;
+}
+
+// Chunks a rank where none were given: as many as divide a rank's layers, up to 8.
+std::int64_t usual_interleave(const architecture::Transformer& t, std::int64_t pipeline) {
+  if (pipeline == 1) return 1;
+  const std::int64_t slots = (t.layers % pipeline == 0 ? t.layers : t.layers + 2) / pipeline;
+  for (std::int64_t chunks = 8; chunks > 1; --chunks) {
+    if (slots % chunks == 0) return chunks;
+  }
+  return 1;
+}
+
+Answer validate(const Session& session, const StepOptions& o) {
+  const cluster::Validation v = cluster::validate(
+      cluster::read_measured_steps(parse_csv(read_text_file(*o.validate), *o.validate), session.catalog));
+  if (v.rows.empty()) {
+    throw Error(Failure::data, "no_usable_rows", *o.validate,
+                "has no row that can be asked" +
+                    (v.skipped.empty() ? "" : ": " + v.skipped.front().place + ": " + v.skipped.front().reason));
+  }
+  Answer answer;
+  answer.inputs = {{"validate", *o.validate}};
+  answer.result = report::validation_json(v);
+  answer.table = report::validation_table(v);
+  answer.text = "Predicted against measured steps, " + std::to_string(v.rows.size()) + " rows, " +
+                std::to_string(v.skipped.size()) + " skipped; the efficiencies were fitted to published rows\n\n" +
+                answer.table->text();
+  for (const cluster::SkippedStep& s : v.skipped) answer.text += "skipped: " + s.place + ": " + s.reason + "\n";
+  return answer;
+}
+
+Answer answer_step(const Session& session, const StepOptions& o) {
+  if (o.validate) return validate(session, o);
+  for (const auto& [text, option] : {std::pair(&o.model, "--model"), std::pair(&o.accelerator, "--accelerator"),
+                                     std::pair(&o.layout.global_batch, "--global-batch")}) {
+    if (!*text) throw Error(Failure::usage, "missing_option", option, "is needed");
+  }
+  Answer answer;
+  catalog::FoundModel found = catalog::find_model(*o.model, "--model", session.catalog);
+  for (Warning& w : found.warnings) answer.warnings.push_back(std::move(w));
+  const catalog::Accelerator on = session.catalog.accelerator(*o.accelerator, "--accelerator");
+  const Tokens sequence = o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9))
+                                : found.model.sequence_length.value_or(Tokens(8192));
+  LayoutOptions options = o.layout;
+  cluster::StepRequest r;
+  r.shape = std::move(found.model.shape);
+  if (!options.vp) {
+    const std::int64_t chunks = usual_interleave(r.shape, whole_number(options.pp, "--pp", 1));
+    options.vp = std::to_string(chunks);
+    if (chunks > 1) {
+      answer.warnings.push_back({"assumed_interleaving", "no --vp is given, so each pipeline rank is taken to work " +
+                                                             *options.vp +
+                                                             " chunks of layers in turn: without them "
+                                                             "the bubble would be " +
+                                                             *options.vp + " times as long"});
+    }
+  }
+  TrainingLayout cut = layout_of(options, sequence, answer.warnings);
+  r.machine = cluster::machine_of(on);
+  r.layout = cut.layout;
+  r.microbatch = cut.memory.activation.microbatch;
+  r.global_batch = whole_number(o.layout.global_batch, "--global-batch", 1);
+  r.sequence_length = cut.memory.activation.sequence_length;
+  r.precision = catalog::precision_named(o.precision, "--precision");
+  r.sharding = cut.memory.sharding;
+  r.recompute = cut.memory.activation.recompute;
+  r.stack = stack_of(o);
+  r.convention = o.attention_flop == "causal" ? law::FlopConvention::causal
+                 : o.attention_flop == "full" ? law::FlopConvention::full
+                                              : law::FlopConvention::six_n;
+  const cluster::StepReport step = cluster::step_time(r);
+
+  cut.memory.activation.sequence_parallel = r.stack.sequence_parallel.value;
+  cut.memory.activation.attention = r.stack.attention.value == cluster::AttentionKernel::unfused
+                                        ? architecture::AttentionKernel::materialised
+                                        : architecture::AttentionKernel::fused;
+  const auto memory = architecture::training_memory(r.shape, r.layout, cut.memory);
+  for (const auto* list : {&step.warnings, &step.assumptions}) {
+    answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
+  }
+  const report::StepBand band = report::step_band(step, r.shape.experts.has_value());
+  answer.inputs = {
+      {"model", found.model.name},  {"accelerator", on.name},         {"layout", report::to_json(r.layout)},
+      {"microbatch", r.microbatch}, {"global_batch", r.global_batch}, {"sequence_length", r.sequence_length},
+      {"precision", o.precision},   {"sharding", o.layout.sharding},  {"recompute", o.layout.recompute}};
+  answer.result = report::step_json(step, band);
+  answer.result.update(report::memory_json(memory, on.memory));
+  answer.table = report::step_table(step);
+  answer.text =
+      report::step_text(step, band) + "\n" + (on.memory ? memory.fits(*on.memory).text : memory.describe()) + "\n";
+  if (on.memory && !memory.fits(*on.memory).fits)
+    answer.warnings.push_back({"does_not_fit", "the layout " + memory.fits(*on.memory).text});
+  return answer;
+}
+
+}  // namespace
+
+void add_step(Program& program) {
+  const auto o = std::make_shared<StepOptions>();
+  Subcommand sub = program.add("step", "Time of a training step on a cluster and layout, term by term, and its memory",
+                               [o](const Session& s) { return answer_step(s, *o); });
+  sub.option("--model", o->model, "A model of the catalog, as llama-3.1-405b, or a config.json");
+  sub.option("--accelerator", o->accelerator, "An accelerator of the catalog, as h100-sxm");
+  sub.option("--seq", o->seq, "Sequence length in tokens; the model's own, or 8192");
+  sub.option("--precision", o->precision, "Of the layers' matrix products", {"bf16", "fp8", "fp4"});
+  sub.option("--attention-flop", o->attention_flop, "Attention FLOP that TFLOP/s and MFU count",
+             {"none", "causal", "full"});
+  sub.option("--validate", o->validate, "Instead: a CSV of measured steps, and how far predictions are from them");
+  add_layout(sub, o->layout, "The parallel layout");
+  sub.group("The software, where it is known: what is not given is assumed, and widens the band");
+  sub.option("--attention", o->attention, "Attention kernels: current, early (the first fused ones) or unfused");
+  sub.option("--elementwise", o->elementwise, "Elementwise kernels: fused or eager");
+  sub.option("--host", o->host, "How long a layer keeps the host: graphs, fast or slow");
+  sub.option("--sequence-parallel", o->sequence_parallel, "yes or no");
+  sub.option("--overlap", o->overlap, "Whether communication overlaps with products: yes or no");
+  sub.option("--scatter-gather", o->scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
+  sub.option("--gradient-bytes", o->gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
+  sub.group("");
+}
+
+}  // namespace floplan::cli
