@@ -174,6 +174,24 @@ TEST_CASE("interleaving divides the bubble and multiplies the sends") {
   CHECK(one.bubble < 8 * eight.bubble);
 }
 
+TEST_CASE("a zero-bubble schedule takes two weight gradients out of the bubble and changes nothing else") {
+  for (std::uint64_t seed = 0; seed < requests; ++seed) {
+    StepRequest r = random_request::request(seed);
+    r.layout.interleave = 1;
+    r.recompute = Recompute::none;
+    const StepTerms plain = step_terms(r);
+    r.schedule = cluster::PipelineSchedule::zero_bubble;
+    CHECK_NOTHROW(check(r));
+    const StepTerms filled = step_terms(r);
+    const double stages = static_cast<double>(r.layout.pipeline);
+    const double gradients =
+        static_cast<double>(r.shape.layers) / stages * cluster::layer_time(r, r.efficiencies).products.backward;
+    CHECK(filled.bubble == near(plain.bubble - (stages - 1) * gradients, 1e-9));
+    CHECK(filled.microbatch == plain.microbatch);
+    CHECK(filled.products == plain.products);
+  }
+}
+
 TEST_CASE("Llama 3's throughputs are met, and one of them carries to twice the accelerators") {
   const auto rate = [](const reference::Row& row) {
     return step_time(steps::named(row.text("case")).request).model_rate.value / 1e12;
