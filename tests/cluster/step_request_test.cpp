@@ -159,6 +159,12 @@ TEST_CASE("efficiencies and rates that are no positive numbers are refused by na
       r.efficiencies.*f.member = bad;
       CHECK(thrown::says(thrown::by([&] { check(r); }), "the efficiency \"" + std::string(f.name) + "\" must be"));
     }
+    StepRequest fixed = steps::named("llama3-t4-001").request;
+    fixed.efficiencies.scale_up = bad;
+    CHECK(thrown::says(thrown::by([&] { check(fixed); }), "the efficiency \"scale_up\" must be positive"));
+    fixed.efficiencies.scale_up = 1;
+    fixed.efficiencies.straggler = bad;
+    if (bad != 0) CHECK(thrown::says(thrown::by([&] { check(fixed); }), "the efficiency \"straggler\" must be from 0"));
     StepRequest r = steps::named("llama3-t4-001").request;
     r.machine.network = BytesPerSecond(bad);
     CHECK(thrown::says(thrown::by([&] { check(r); }), "network bandwidth"));
