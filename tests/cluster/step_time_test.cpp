@@ -117,7 +117,8 @@ TEST_CASE("full recomputation adds one forward pass of every layer, with its col
     const StepTerms without = step_terms(r);
     r.recompute = Recompute::full;
     const StepTerms with = step_terms(r);
-    const double layers = without.microbatches * static_cast<double>(r.shape.layers / r.layout.pipeline);
+    const double layers =
+        without.microbatches * static_cast<double>(r.shape.layers) / static_cast<double>(r.layout.pipeline);
     const auto layer = cluster::layer_time(r, r.efficiencies);
     CHECK(with.products - without.products == near(layers * layer.products.forward, 1e-9));
     CHECK(with.attention - without.attention == near(layers * layer.attention.forward, 1e-9));
