@@ -29,7 +29,7 @@ struct Fact {
   bool assumed = false;
 
   constexpr Fact() = default;
-  constexpr Fact(T given) : value(given) {}  // implicit: a given value is written as itself
+  constexpr Fact(T given) : value(given) {}  // NOLINT(google-explicit-constructor): a given value is written as itself
   [[nodiscard]] static constexpr Fact assume(T otherwise) {
     Fact f(otherwise);
     f.assumed = true;
