@@ -191,7 +191,10 @@ architecture::TrainingMemoryReport memory_of(const architecture::Transformer& t,
          {std::pair("tensor", "--tp"), std::pair("context", "--cp"), std::pair("expert_tensor", "--etp"),
           std::pair("expert", "--ep"), std::pair("interleave", "--vp"), std::pair("pipeline", "--pp"),
           std::pair("layers", "--pp"), std::pair("microbatch", "--microbatch"), std::pair("sequence", "--seq")}) {
-      if (rule.starts_with(word)) throw Error(error.failure(), error.code(), option, rule);
+      const std::string name = word;
+      if (!rule.starts_with(name)) continue;
+      throw Error(error.failure(), error.code(), option,
+                  rule.starts_with(name + " must") ? rule.substr(name.size() + 1) : rule);
     }
     throw;
   }
