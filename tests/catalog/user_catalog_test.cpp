@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
