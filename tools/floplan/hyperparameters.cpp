@@ -155,7 +155,8 @@ void warn_of(const Remarks& remarks, const optimum::RunPoint& run, const Hyperpa
              print(count.total, 4) + " parameters with embeddings";
     }
     answer.warnings.push_back(
-        {"dense_law", "the run is a mixture of experts, and these laws are of dense models: " + remarks.dense + used});
+        {"dense_law",
+         "the run is a mixture of experts, and these laws were fitted on dense models: " + remarks.dense + used});
   }
   if (!remarks.many_active.empty()) {
     answer.warnings.push_back({"active_experts", "that a token uses " + std::to_string(run.shape->experts->active) +
