@@ -149,6 +149,10 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
                           law.name + " counts " + convention + " parameters; --params is taken as such a count"});
     }
   }
+  if (point.text(Input::active_parameters) && law::leaves_out_embeddings(law.parameter_convention)) {
+    warnings.push_back({"parameter_convention", law.name + " counts active parameters as " + convention +
+                                                    "; --active-parameters is taken as such a count"});
+  }
   law::check(law.form, out, law.name);
   return out;
 }
