@@ -134,10 +134,12 @@ void add_weight_decays(const std::vector<optimum::Suggestion>& all, Tokens token
                                                {"timescale", w.timescale->value},
                                                {"tokens", tokens.value}}},
                                              {"verified", verified}});
-    const bool mixture = w.batch->of_mixtures && w.learning_rate->of_mixtures;
+    const int mixtures = w.timescale->of_mixtures + w.batch->of_mixtures + w.learning_rate->of_mixtures;
     answer.table->add({"weight decay of AdamW",
                        w.timescale->law.name + " with " + w.batch->law.name,
-                       mixture ? "mixture" : "dense",
+                       mixtures == 3  ? "mixture"
+                       : mixtures > 0 ? "both"
+                                      : "dense",
                        {w.value, 3},
                        "B " + print_number(w.batch->value, 4) + ", lr " + print_number(w.learning_rate->value, 4) +
                            ", tau " + print_number(w.timescale->value, 4) + ", D " + print_number(tokens.value, 4),
