@@ -199,12 +199,16 @@ TEST_CASE("a law that knows experts is asked with those of the model, and the re
     check_refused(dense, 2, law);
 }
 
-TEST_CASE("a law without an interval sends to the command that sets laws side by side") {
-  const Json answer = ask({"predict", "--params", "8B", "--tokens", "1T", "--law", "kaplan-2020"});
-  bool said = false;
-  for (const Json& warning : answer["warnings"])
-    said = said || holds(warning["message"].get<std::string>(), "floplan optimum --law a,b,c");
-  CHECK(said);
+TEST_CASE("a law without an interval sends to the command that sets laws of its kind side by side") {
+  const auto said = [](const cli::Arguments& command, const char* words) {
+    const Json answer = ask(command);
+    for (const Json& warning : answer["warnings"]) {
+      if (warning["code"] == "no_interval" && holds(warning["message"].get<std::string>(), words)) return true;
+    }
+    return false;
+  };
+  CHECK(said({"predict", "--params", "8B", "--tokens", "1T", "--law", "kaplan-2020"}, "floplan optimum --law a,b,c"));
+  CHECK(said({"predict", "--tokens", "1T", "--law", "step-law-2025-batch"}, "floplan hyperparameters"));
 }
 
 TEST_CASE("a mixture's share is refused by laws of dense models and of active parameters") {

@@ -91,7 +91,12 @@ template <class Form>
   std::string why = " was published without a covariance of its coefficients";
   if (law.own_fit) why = " holds no resamples";
   std::string text = law.name + why + ", so no interval can be given";
-  if (!law.own_fit) text += "; the spread of several laws (floplan optimum --law a,b,c) says more than none";
+  const Output what = output(law.form);
+  const bool of_a_step = what == Output::batch || what == Output::learning_rate || what == Output::timescale;
+  if (!law.own_fit && (of_a_step || what == Output::loss)) {
+    text += std::string("; the spread of several laws (floplan ") +
+            (of_a_step ? "hyperparameters" : "optimum --law a,b,c") + ") says more than none";
+  }
   return Warning{"no_interval", text};
 }
 
