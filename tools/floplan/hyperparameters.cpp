@@ -33,7 +33,7 @@ optimum::RunPoint run_of(const Session& session, const HyperparametersOptions& o
     out.shape = found.model.shape;
     out.sequence_length = o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9))
                                 : found.model.sequence_length.value_or(usual_sequence_length);
-    if (!o.seq && !found.model.sequence_length && !o.flop) {
+    if (!o.seq && !found.model.sequence_length && o.tokens && !o.flop) {
       answer.warnings.push_back(
           {"assumed_sequence_length", "the length that " + found.model.name + " was trained at is not known: " +
                                           print(usual_sequence_length) + " is taken for attention (--seq)"});
