@@ -5,8 +5,8 @@
 //   result = model_json(model, {.sequence_length = Tokens(8192), .precision = catalog::Precision::bf16});
 //
 // Keys: parameters.{total, active, active_without_input_embedding, embedding, non_embedding}; flop_per_token.{six_n, causal,
-// full, megatron}, training FLOP, of which a forward pass is a third; recomputed_flop_per_token.{selective, full}, what
-// recomputation adds by the causal count; bytes of weights, of a checkpoint at 12 and 14 bytes a parameter, and of the cache.
+// full, megatron}, training FLOP, and the same with forward_ (a third) and backward_; recomputed_flop_per_token.{selective,
+// full}, what recomputation adds by the causal count; bytes of weights, of a checkpoint at 12 and 14 bytes a parameter, and of the cache.
 // The shape's own keys are those of data/catalog/models.csv; a part that the model has not is left out.
 //
 // Pitfall: kv_bytes_per_token is of a token before any window is full; kv_bytes of a whole context caps local layers.
@@ -111,6 +111,12 @@ struct ModelQuestion {
   const auto again = [&](Recompute recompute) {
     return architecture::recomputed_flop_per_token(t, q.sequence_length, recompute, law::FlopConvention::causal).value;
   };
+  const auto of_each_convention = [&flop](double share) {
+    return Json{{"six_n", share * flop.six_n.value},
+                {"causal", share * flop.causal.value},
+                {"full", share * flop.full.value},
+                {"megatron", share * flop.megatron.value}};
+  };
   const double bytes = catalog::bytes_per_value(q.precision);
   Json by_precision = Json::object();
   for (const auto precision : {catalog::Precision::bf16, catalog::Precision::fp8, catalog::Precision::fp4})
@@ -119,11 +125,9 @@ struct ModelQuestion {
       {"name", model.name},
       {"title", model.title},
       {"parameters", to_json(count)},
-      {"flop_per_token",
-       {{"six_n", flop.six_n.value},
-        {"causal", flop.causal.value},
-        {"full", flop.full.value},
-        {"megatron", flop.megatron.value}}},
+      {"flop_per_token", of_each_convention(1)},
+      {"forward_flop_per_token", of_each_convention(1.0 / 3)},
+      {"backward_flop_per_token", of_each_convention(2.0 / 3)},
       {"recomputed_flop_per_token", {{"selective", again(Recompute::selective)}, {"full", again(Recompute::full)}}},
       {"kv_bytes_per_token", count_json(architecture::kv_bytes_per_token(t, bytes))},
       {"context", count_json(q.context)},
