@@ -6,8 +6,8 @@
 //
 // Keys: parameters.{total, active, active_without_input_embedding, embedding, non_embedding}; flop_per_token.{six_n, causal,
 // full, megatron}, training FLOP, and the same with forward_ (a third) and backward_; recomputed_flop_per_token.{selective,
-// full}, what recomputation adds by the causal count; bytes of weights, of a checkpoint at 12 and 14 bytes a parameter, and of the cache.
-// The shape's own keys are those of data/catalog/models.csv; a part that the model has not is left out.
+// full}, what recomputation adds by the causal count; bytes of weights, of a checkpoint at 12 and 14 bytes a parameter, and
+// of the cache. The shape's own keys are those of data/catalog/models.csv; a part that the model has not is left out.
 //
 // Pitfall: kv_bytes_per_token is of a token before any window is full; kv_bytes of a whole context caps local layers.
 #pragma once
