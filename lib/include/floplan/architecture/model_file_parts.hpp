@@ -53,6 +53,7 @@ namespace detail {
 
 inline constexpr std::int64_t most_of_a_dimension = 2147483647;
 inline constexpr std::int64_t most_layers = 100'000;
+inline constexpr std::int64_t longest_sequence = 1'000'000'000;
 
 // A number of a file with the place and the name that an error about it gives.
 struct FileNumber {
