@@ -306,16 +306,17 @@ inline void check_foreign_names(const FileKeys& keys, const HuggingFaceClass& c)
 }
 
 // A key that is one or two edits from one that is read, and not itself known. Short names are near to too much.
-inline void check_spelling(const FileKeys& keys) {
+template <class Read, class Beside>
+void check_spelling(const FileKeys& keys, const Read& names, const Beside& beside) {
   const auto is_of = [](const auto& list, std::string_view key) {
     return std::find(list.begin(), list.end(), key) != list.end();
   };
   for (const JsonValue& value : keys.object().items()) {
     const std::string_view key = value.key();
     if (value.is_null() || key.size() < 5 || key.size() > 64) continue;
-    if (is_of(hugging_face_read, key) || is_of(hugging_face_beside, key)) continue;
+    if (is_of(names, key) || is_of(beside, key)) continue;
     const std::string plain = without_separators(key);
-    for (const char* known : hugging_face_read) {
+    for (const char* known : names) {
       const std::string read = without_separators(known);
       if (plain.size() > read.size() + 2 || read.size() > plain.size() + 2) continue;
       const std::size_t edits = edit_distance(plain, read);
@@ -324,6 +325,7 @@ inline void check_spelling(const FileKeys& keys) {
     }
   }
 }
+inline void check_spelling(const FileKeys& keys) { check_spelling(keys, hugging_face_read, hugging_face_beside); }
 
 inline void check_keys(const FileKeys& keys, const HuggingFaceClass& c) {
   check_common_keys(keys);

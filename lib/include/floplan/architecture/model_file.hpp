@@ -47,10 +47,12 @@ namespace detail {
   text = text.substr(0, text.find('\n'));
   const std::size_t word = text.find_first_not_of("[ \t");
   if (word == 0 || word == std::string_view::npos || (word < text.size() && text[word - 1] == '[')) return false;
-  const char c = text[word];
-  return c == '$' || c == '!' || c == '(' ||
-         (c == '-' && word + 1 < text.size() && std::isalpha(static_cast<unsigned char>(text[word + 1]))) ||
-         (c == '"' && word + 1 < text.size() && text[word + 1] == '$');
+  const std::string_view first = text.substr(word, text.find_first_of(" \t\r", word) - word);
+  if (std::isalpha(static_cast<unsigned char>(first[0])))
+    return !first.starts_with("true") && !first.starts_with("false") && !first.starts_with("null");
+  const bool option = first[0] == '-' && first.size() > 1 && std::isalpha(static_cast<unsigned char>(first[1]));
+  const bool quoted = first[0] == '"' && first.find('$') != std::string_view::npos;
+  return first[0] == '$' || first[0] == '!' || first[0] == '(' || option || quoted;
 }
 
 [[nodiscard]] inline ModelFile read_json_model(std::string_view text, const std::string& name) {
