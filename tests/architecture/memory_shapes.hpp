@@ -46,7 +46,7 @@ inline floplan::architecture::Transformer any(floplan::RandomStream& random, std
   if (flip()) {
     t.experts = {.count = 8 * one_of(random, 1, 4),
                  .active = one_of(random, 1, 8),
-                 .width = one_of(random, 8, 256),
+                 .width = 16 * one_of(random, 1, 16),
                  .shared_width = flip() ? 16 * one_of(random, 1, 16) : 0,
                  .layers = flip() ? LayerPattern::all(layers) : LayerPattern::from(layers / 2, layers),
                  .router_bias = flip(),

@@ -24,7 +24,8 @@ double over_all_ranks(const Transformer& t, const Layout& layout) {
   double total = 0;
   for (const PipelineStage& stage : stages.stages()) {
     const ParameterShare share = shards.of(stage).all();
-    total += static_cast<double>(layout.tensor) * share.common + static_cast<double>(layout.expert) * share.experts;
+    total += static_cast<double>(layout.tensor) * share.common +
+             static_cast<double>(layout.expert * layout.expert_tensor_ranks()) * share.experts;
   }
   return total;
 }
@@ -72,6 +73,7 @@ TEST_CASE("over all tensor parallel ranks the model is there once, and vectors, 
   RandomStream random(4);
   for (int i = 0; i < 500; ++i) {
     Layout layout{.tensor = std::int64_t{1} << random.below(5), .pipeline = shapes::one_of(random, 1, 4)};
+    layout.expert_tensor = 1;
     const Transformer t = shapes::any(random, layout.pipeline * shapes::one_of(random, 1, 3));
     if (t.experts) layout.expert = layout.data = std::int64_t{1} << random.below(4);
     const double ranks = static_cast<double>(layout.tensor);
@@ -114,4 +116,20 @@ TEST_CASE("a layout that cannot cut the model is refused with the rule and both 
   CHECK(thrown::says(refused({.tensor = 2, .data = 4, .expert = 3}),
                      "expert must divide tensor x context x data, got 3 and 2 x 1 x 4"));
   CHECK_NOTHROW(check_layout(t, {.tensor = 2, .context = 3, .data = 2, .expert = 12}));
+}
+
+TEST_CASE("tensor parallel ranks cut experts where none are spread, and leave them whole where they are") {
+  Transformer t = shapes::named("Llama 3 8B");
+  t.ffn_width = 0;
+  t.experts = {.count = 8, .active = 2, .width = 14336, .layers = LayerPattern::all(t.layers)};
+  const double experts = 8.0 * 3 * 4096 * 14336;
+  const auto held = [&](const Layout& layout) { return ParameterShards(t, layout).expert_layer().experts; };
+  CHECK(held({}) == experts);
+  CHECK(held({.tensor = 8}) == experts / 8);
+  CHECK(held({.tensor = 8, .expert = 8}) == experts / 8);
+  CHECK(held({.tensor = 8, .data = 8, .expert = 8, .expert_tensor = 8}) == experts / 64);
+  CHECK(held({.tensor = 8, .expert_tensor = 1}) == experts);
+  const Error error = thrown::by([&] { check_layout(t, {.tensor = 8, .expert = 8, .expert_tensor = 8}); });
+  CHECK(error.failure() == Failure::infeasible);
+  CHECK(thrown::says(error, "expert x expert_tensor must divide tensor x context x data"));
 }

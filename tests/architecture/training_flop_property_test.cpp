@@ -251,3 +251,25 @@ TEST_CASE("conventions are in order, and full recomputation adds less than a thi
     CHECK(full < flop.full.value / 3);
   }
 }
+
+TEST_CASE("a law's FLOP follow from what a token uses, by each count and convention") {
+  using law::ParameterConvention;
+  for (const Transformer& t : {mixtral(), shapes::named("Llama 3 8B")}) {
+    const architecture::ParameterCount count = parameter_count(t);
+    const Tokens sequence(8192);
+    const TrainingFlopPerToken flop = training_flop_per_token(t, sequence);
+    CHECK(count.used(ParameterConvention::total) == count.active);
+    CHECK(count.used(ParameterConvention::active) == count.active);
+    CHECK(count.used(ParameterConvention::non_embedding) == count.active - count.embedding);
+    CHECK(count.used(ParameterConvention::without_input_embedding) == count.active_without_input_embedding());
+    for (const auto counted : law::parameter_conventions) {
+      CHECK(training_flop_per_token(t, sequence, counted, FlopConvention::six_n).value ==
+            6 * count.used(counted).value);
+      const FlopPerToken full = training_flop_per_token(t, sequence, counted, FlopConvention::full);
+      const FlopPerToken causal = training_flop_per_token(t, sequence, counted, FlopConvention::causal);
+      CHECK((full - causal).value == near((flop.full - flop.causal).value, 1e-9));
+    }
+    CHECK(training_flop_per_token(t, sequence, ParameterConvention::total, FlopConvention::full) == flop.full);
+    CHECK(training_flop_per_token(t, sequence, ParameterConvention::active, FlopConvention::causal) == flop.causal);
+  }
+}

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -88,4 +89,22 @@ TEST_CASE("an impossible shape is refused before its FLOP are counted") {
   Transformer t = shapes::named("Llama 3 8B");
   t.kv_heads = 3;
   CHECK(thrown::by([&] { (void)training_flop_per_token(t, Tokens(8192)); }).failure() == Failure::usage);
+}
+
+TEST_CASE("a law that leaves out embeddings and counts full attention has DeepSeek LLM's M") {
+  for (const reference::Row& row : reference::rows("law_flop_per_token.csv")) {
+    CAPTURE(row.name());
+    const auto whole = [&row](const char* column) { return static_cast<std::int64_t>(row.number(column)); };
+    const Transformer t{.layers = whole("layers"),
+                        .width = whole("width"),
+                        .heads = whole("width") / 64,
+                        .kv_heads = whole("width") / 64,
+                        .head_width = 64,
+                        .ffn_width = whole("ffn_width"),
+                        .vocabulary = whole("vocabulary"),
+                        .gated = row.number("gated") == 1};
+    const Tokens sequence(row.number("sequence_length"));
+    reference::check(
+        row, training_flop_per_token(t, sequence, law::ParameterConvention::non_embedding, FlopConvention::full).value);
+  }
 }

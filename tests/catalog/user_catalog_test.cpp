@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
@@ -102,4 +103,17 @@ TEST_CASE("a folder that is missing, is a file, or holds no catalog is refused")
   CHECK(thrown::says(missing, "none"));
   CHECK(thrown::by([&] { add_folder(catalog, folder.file("file", "x")); }).failure() == Failure::data);
   CHECK(error_of(folder).code() == "empty_catalog");
+}
+
+TEST_CASE("a cell that speaks of a part the model is not given is refused, and not lost") {
+  const std::string head = "name,layers,width,heads,kv_heads,head_width,ffn_width,vocabulary,tied_embeddings,verified,";
+  const std::string row = "mine,2,64,4,4,16,256,1000,no,no,";
+  for (const auto& [title, cell, part] :
+       {std::tuple("experts_active", "2", "experts"), std::tuple("local_layers", "[1]*2", "window"),
+        std::tuple("value_width", "8", "kv_rank")}) {
+    const std::string text = head + title + "\n" + row + cell + "\n";
+    const Error error = thrown::by([&] { (void)catalog::read_models(parse_csv(text, "models.csv")); });
+    CHECK(error.failure() == Failure::data);
+    CHECK(thrown::says(error, std::string(part) + " must be given, as " + title + " is"));
+  }
 }

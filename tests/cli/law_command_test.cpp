@@ -105,6 +105,112 @@ TEST_CASE("hyperparameters are asked of every law that gives them, each as it co
   check_refused({"hyperparameters"}, 2, "--params");
 }
 
+TEST_CASE("hyperparameters of a mixture follow from what a token uses, and laws of dense models are marked") {
+  const Json answer = ask({"hyperparameters", "--model", "deepseek-v3", "--tokens", "14.8T"});
+  const Json count = ask({"model", "deepseek-v3"})["result"]["parameters"];
+  const double active = count["active"].get<double>(), embedding = count["embedding"].get<double>();
+  std::size_t marked = 0;
+  for (const char* what : {"batch", "learning_rate"}) {
+    for (const Json& one : answer["result"][what]) {
+      CAPTURE(one.dump());
+      const std::string law = one["law"].get<std::string>();
+      const bool mixture = law.starts_with("ling-2025") || law.starts_with("ludziejewski-2025");
+      CHECK(one["for"] == (mixture ? "mixture" : "dense"));
+      marked += mixture ? 1 : 0;
+      if (!one["inputs"].contains("flop") || one["flop_convention"] != "6N") continue;
+      const double used = one["parameter_convention"] == "non_embedding" ? active - embedding : active;
+      CHECK(one["inputs"]["flop"].get<double>() == doctest::Approx(6 * used * 14.8e12).epsilon(1e-12));
+    }
+  }
+  CHECK(marked == 3);  // the learning rate that asks for experts among them, though --experts was not given
+  CHECK(answer["inputs"]["experts"] == 256);
+  CHECK(answer["inputs"]["sequence_length"] == 4096);
+  std::size_t dense_warnings = 0;
+  for (const Json& warning : answer["warnings"]) {
+    if (warning["code"] != "dense_law") continue;
+    ++dense_warnings;
+    const std::string text = warning["message"].get<std::string>();
+    CHECK(holds(text, "step-law-2025-batch"));
+    CHECK(holds(text, "deepseek-2024-learning-rate"));
+    CHECK_FALSE(holds(text, "ling-2025"));
+  }
+  CHECK(dense_warnings == 1);
+  CHECK(cli::warns(answer, "active_experts"));
+  CHECK_FALSE(cli::warns(ask({"hyperparameters", "--model", "llama-3.1-8b", "--tokens", "15T"}), "dense_law"));
+}
+
+TEST_CASE("a law's own count of FLOP takes a sequence length, and a count that was given is said to stand for it") {
+  const auto flop = [](const cli::Arguments& more) {
+    using cli::operator+;
+    const Json answer = ask(cli::Arguments{"hyperparameters", "--tokens", "15T"} + more);
+    for (const Json& one : answer["result"]["batch"]) {
+      if (one["law"] == "deepseek-2024-batch") return one["inputs"]["flop"].get<double>();
+    }
+    return 0.0;
+  };
+  const double own = flop({"--model", "llama-3.1-8b"});
+  CHECK(own == flop({"--model", "llama-3.1-8b", "--seq", "8192"}));
+  // Llama 3 8B: 12 x 32 layers x 32 heads x 128 a token of sequence.
+  CHECK(flop({"--model", "llama-3.1-8b", "--seq", "16384"}) - own == doctest::Approx(12.0 * 32 * 4096 * 8192 * 15e12));
+  CHECK_FALSE(cli::warns(ask({"hyperparameters", "--model", "llama-3.1-8b", "--tokens", "15T"}), "flop_convention"));
+  CHECK(cli::warns(ask({"hyperparameters", "--params", "8B", "--tokens", "15T"}), "flop_convention"));
+  CHECK(cli::warns(ask({"hyperparameters", "--flop", "1e24"}), "flop_convention"));
+  check_refused({"hyperparameters", "--params", "8B", "--tokens", "15T", "--seq", "8192"}, 2, "--seq");
+}
+
+TEST_CASE("a suggestion is inside its fit only where the range of every input is known") {
+  const cli::Arguments command = {"hyperparameters", "--model", "mixtral-8x7b", "--tokens", "1T"};
+  const Json answer = ask(command);
+  for (const Json& one : answer["result"]["learning_rate"]) {
+    if (one["law"] != "ludziejewski-2025-learning-rate") continue;
+    CHECK(one["extrapolation_decades"].is_null());
+    CHECK(one["range_unknown"] == Json{"active_parameters"});
+  }
+  CHECK(holds(cli::run(command).out, "Na not known, else inside"));
+}
+
+TEST_CASE("a weight decay stands beside each source's batch and learning rate") {
+  const cli::Arguments command = {"hyperparameters", "--model", "llama-3.1-8b", "--tokens", "15T"};
+  const Json decays = ask(command)["result"]["weight_decay"];
+  CHECK(decays.size() >= 4);
+  for (const Json& one : decays) {
+    CAPTURE(one.dump());
+    const Json& in = one["inputs"];
+    CHECK(one["value"].get<double>() * in["learning_rate"].get<double>() * in["timescale"].get<double>() *
+              in["tokens"].get<double>() ==
+          doctest::Approx(in["batch"].get<double>()));
+  }
+  CHECK(holds(cli::run(command).out, "weight decay"));
+  CHECK(ask({"hyperparameters", "--flop", "1e24"})["result"]["weight_decay"].empty());
+}
+
+TEST_CASE("a law that knows experts is asked with those of the model, and the refusal of a dense law names such laws") {
+  const Json answer = ask({"predict", "--law", "ludziejewski-2025", "--model", "mixtral-8x7b", "--tokens", "1T"});
+  CHECK(answer["inputs"]["experts"] == 8);
+  CHECK(answer["inputs"]["from_model"] == Json({"active_parameters", "experts"}));
+  CHECK(cli::warns(answer, "active_experts"));
+  const Json given =
+      ask({"predict", "--law", "ludziejewski-2025", "--model", "mixtral-8x7b", "--tokens", "1T", "--experts", "16"});
+  CHECK(given["inputs"]["experts"] == 16);
+  const Json sparse = ask({"predict", "--law", "abnar-2025", "--model", "mixtral-8x7b", "--tokens", "1T"});
+  CHECK(sparse["inputs"]["sparsity"] == 0.75);
+  const cli::Arguments dense = {"predict", "--law", "besiroglu-2024", "--model", "mixtral-8x7b", "--tokens", "1T"};
+  for (const char* law : {"ludziejewski-2025", "abnar-2025", "krajewski-2024", "zhao-2025"})
+    check_refused(dense, 2, law);
+}
+
+TEST_CASE("a law without an interval sends to the command that sets laws of its kind side by side") {
+  const auto said = [](const cli::Arguments& command, const char* words) {
+    const Json answer = ask(command);
+    for (const Json& warning : answer["warnings"]) {
+      if (warning["code"] == "no_interval" && holds(warning["message"].get<std::string>(), words)) return true;
+    }
+    return false;
+  };
+  CHECK(said({"predict", "--params", "8B", "--tokens", "1T", "--law", "kaplan-2020"}, "floplan optimum --law a,b,c"));
+  CHECK(said({"predict", "--tokens", "1T", "--law", "step-law-2025-batch"}, "floplan hyperparameters"));
+}
+
 TEST_CASE("a mixture's share is refused by laws of dense models and of active parameters") {
   const cli::Arguments ask_for = {"optimum", "--flop", "1e22", "--active-share", "0.1"};
   using cli::operator+;

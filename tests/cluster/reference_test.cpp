@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cluster/steps.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
+#include "floplan/core/quantity_text.hpp"
 #include "support/near.hpp"
 #include "support/reference.hpp"
 
@@ -150,7 +150,7 @@ TEST_CASE("every dense step of the shared table has every term of the trial to i
       CAPTURE(step.id);
       CAPTURE(name);
       const std::string printed(row[shared->predictions.column(column)]);
-      CHECK(term(found, name) == near(std::atof(printed.c_str()), 5.1e-8));
+      CHECK(term(found, name) == near(parse_number(printed), 5.1e-8));
     }
   }
   CHECK(dense > 200);
@@ -182,7 +182,7 @@ TEST_CASE("steps of experts have the trial's terms, given the traffic that its m
         continue;
       const bool through_host = name == "microbatch" || name == "bubble" || name == "straggler";
       const std::string printed(row[shared->predictions.column(column)]);
-      CHECK(term(terms, name) == near(std::atof(printed.c_str()), through_host ? 5e-6 : 5.1e-8));
+      CHECK(term(terms, name) == near(parse_number(printed), through_host ? 5e-6 : 5.1e-8));
     }
   }
   CHECK(found > 10);

@@ -57,6 +57,9 @@ TEST_CASE("an impossible layout is refused by its rule and its numbers") {
          r.accelerators = Count(8192);
          r.layout.data = 32;
        }},
+      {"a zero-bubble schedule must have VP of 1",
+       {"8"},
+       [](auto& r) { r.schedule = cluster::PipelineSchedule::zero_bubble; }},
       {"EP must be 1 in a dense model", {"8"}, [](auto& r) { r.layout.expert = 8; }},
       {"products in fp8 must be possible",
        {"h100"},
@@ -156,6 +159,12 @@ TEST_CASE("efficiencies and rates that are no positive numbers are refused by na
       r.efficiencies.*f.member = bad;
       CHECK(thrown::says(thrown::by([&] { check(r); }), "the efficiency \"" + std::string(f.name) + "\" must be"));
     }
+    StepRequest fixed = steps::named("llama3-t4-001").request;
+    fixed.efficiencies.scale_up = bad;
+    CHECK(thrown::says(thrown::by([&] { check(fixed); }), "the efficiency \"scale_up\" must be positive"));
+    fixed.efficiencies.scale_up = 1;
+    fixed.efficiencies.straggler = bad;
+    if (bad != 0) CHECK(thrown::says(thrown::by([&] { check(fixed); }), "the efficiency \"straggler\" must be from 0"));
     StepRequest r = steps::named("llama3-t4-001").request;
     r.machine.network = BytesPerSecond(bad);
     CHECK(thrown::says(thrown::by([&] { check(r); }), "network bandwidth"));

@@ -117,7 +117,8 @@ TEST_CASE("full recomputation adds one forward pass of every layer, with its col
     const StepTerms without = step_terms(r);
     r.recompute = Recompute::full;
     const StepTerms with = step_terms(r);
-    const double layers = without.microbatches * static_cast<double>(r.shape.layers / r.layout.pipeline);
+    const double layers =
+        without.microbatches * static_cast<double>(r.shape.layers) / static_cast<double>(r.layout.pipeline);
     const auto layer = cluster::layer_time(r, r.efficiencies);
     CHECK(with.products - without.products == near(layers * layer.products.forward, 1e-9));
     CHECK(with.attention - without.attention == near(layers * layer.attention.forward, 1e-9));
@@ -172,6 +173,24 @@ TEST_CASE("interleaving divides the bubble and multiplies the sends") {
   CHECK(one.sends == near(eight.sends / 8, 1e-12));
   CHECK(one.bubble > 7 * eight.bubble);
   CHECK(one.bubble < 8 * eight.bubble);
+}
+
+TEST_CASE("a zero-bubble schedule takes two weight gradients out of the bubble and changes nothing else") {
+  for (std::uint64_t seed = 0; seed < requests; ++seed) {
+    StepRequest r = random_request::request(seed);
+    r.layout.interleave = 1;
+    r.recompute = Recompute::none;
+    const StepTerms plain = step_terms(r);
+    r.schedule = cluster::PipelineSchedule::zero_bubble;
+    CHECK_NOTHROW(check(r));
+    const StepTerms filled = step_terms(r);
+    const double stages = static_cast<double>(r.layout.pipeline);
+    const double gradients =
+        static_cast<double>(r.shape.layers) / stages * cluster::layer_time(r, r.efficiencies).products.backward;
+    CHECK(filled.bubble == near(plain.bubble - (stages - 1) * gradients, 1e-9));
+    CHECK(filled.microbatch == plain.microbatch);
+    CHECK(filled.products == plain.products);
+  }
 }
 
 TEST_CASE("Llama 3's throughputs are met, and one of them carries to twice the accelerators") {

@@ -64,12 +64,12 @@ cluster::StepRequest experts() {
 void terms(benchmark::State& state, cluster::StepRequest (*make)()) {
   const cluster::StepRequest r = make();
   cluster::check(r);
-  for (auto _ : state) benchmark::DoNotOptimize(cluster::step_terms(r));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(cluster::step_terms(r));
 }
 
 void check_and_terms(benchmark::State& state, cluster::StepRequest (*make)()) {
   const cluster::StepRequest r = make();
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     cluster::check(r);
     benchmark::DoNotOptimize(cluster::step_terms(r));
   }
@@ -77,7 +77,7 @@ void check_and_terms(benchmark::State& state, cluster::StepRequest (*make)()) {
 
 void report(benchmark::State& state, cluster::StepRequest (*make)()) {
   const cluster::StepRequest r = make();
-  for (auto _ : state) benchmark::DoNotOptimize(cluster::step_time(r));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(cluster::step_time(r));
 }
 
 BENCHMARK_CAPTURE(terms, llama3_405b, llama3);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "floplan/architecture/law_input.hpp"
 #include "floplan/architecture/parameter_count.hpp"
+#include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/find_model.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/optimum/setting.hpp"
@@ -13,8 +15,6 @@ namespace floplan::cli {
 namespace {
 
 using law::Input;
-
-bool counts_parameters(Input input) { return input == Input::parameters || input == Input::active_parameters; }
 
 // Every input but N and D, whose options stand first.
 std::vector<Input> others() {
@@ -44,8 +44,14 @@ double parsed(Input input, const std::string& text) {
   }
 }
 
-double counted(const law::AnyLaw& law, Input input, const architecture::ParameterCount& count) {
-  return (input == Input::active_parameters ? count.active : count.as(law.parameter_convention)).value;
+// "ludziejewski-2025, zhao-2025, ...": the laws of loss that know experts.
+std::string laws_of_mixtures(const catalog::Catalog& catalog) {
+  std::string out;
+  for (const law::AnyLaw& law : catalog::any_laws(catalog)) {
+    if (law::output(law.form) == law::Output::loss && law::takes_experts(law::inputs(law.form)))
+      out += (out.empty() ? "" : ", ") + law.name;
+  }
+  return out;
 }
 
 std::string listed(const law::AnyLaw& law) {
@@ -98,30 +104,34 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
                 "is nothing that " + law.name + " asks for: its inputs are " + listed(law));
   }
   const std::string convention = law::to_text(law.parameter_convention);
-  std::optional<architecture::ParameterCount> count;
+  std::optional<architecture::Transformer> shape;
   if (point.model) {
     if (point.text(Input::parameters))
       throw Error(Failure::usage, "missing_option", "--params", "needs either --params or --model, and not both");
     const catalog::FoundModel found = catalog::find_model(*point.model, "--model", session.catalog);
     warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
-    count = architecture::parameter_count(found.model.shape);
-    if (count->active < count->total && law.parameter_convention != law::ParameterConvention::active &&
-        !law::takes_experts(inputs)) {
+    shape = found.model.shape;
+    if (architecture::is_mixture(*shape) && !architecture::knows_experts(law)) {
+      const architecture::ParameterCount count = architecture::parameter_count(*shape);
       throw Error(Failure::usage, "dense_law", "--model",
                   "must be a dense model for " + law.name + ", which knows no experts: a token uses " +
-                      print(count->active, 4) + " of the " + print(count->total, 4) + " parameters of " +
+                      print(count.active, 4) + " of the " + print(count.total, 4) + " parameters of " +
                       found.model.name +
-                      "; --params with either count says what a dense model of that size would reach");
+                      "; --params with either count says what a dense model of that size would reach, and these laws " +
+                      "know experts: " + laws_of_mixtures(session.catalog));
+    }
+    if (asks(Input::experts) && !point.text(Input::experts) && shape->experts && shape->experts->active > 1) {
+      warnings.push_back({"active_experts", law.name + " is asked for E = " + std::to_string(shape->experts->count) +
+                                                " experts; that a token of " + found.model.name + " uses " +
+                                                std::to_string(shape->experts->active) + " of them, it does not know"});
     }
   }
   std::vector<double> out;
   for (const Input input : inputs) {
     if (const auto given = value_of(point, input)) {
       out.push_back(*given);
-    } else if (count && counts_parameters(input)) {
-      out.push_back(counted(law, input, *count));
-    } else if (count && input == Input::vocabulary_parameters) {
-      out.push_back(count->embedding.value);
+    } else if (const auto own = shape ? architecture::law_input(*shape, law, input) : std::nullopt) {
+      out.push_back(*own);
     } else {
       throw Error(Failure::usage, "missing_option", option_name(input),
                   std::string("is needed") + (input == Input::parameters ? ", or --model" : "") + ": the inputs of " +
@@ -139,7 +149,19 @@ std::vector<double> values_of(const Session& session, const law::AnyLaw& law, co
                           law.name + " counts " + convention + " parameters; --params is taken as such a count"});
     }
   }
+  if (point.text(Input::active_parameters) && law::leaves_out_embeddings(law.parameter_convention)) {
+    warnings.push_back({"parameter_convention", law.name + " counts active parameters as " + convention +
+                                                    "; --active-parameters is taken as such a count"});
+  }
   law::check(law.form, out, law.name);
+  return out;
+}
+
+report::Json filled_json(const law::AnyLaw& law, const LawPoint& point) {
+  report::Json out = report::Json::array();
+  for (const Input input : law::inputs(law.form)) {
+    if (!point.text(input)) out.push_back(law::info(input).key);
+  }
   return out;
 }
 

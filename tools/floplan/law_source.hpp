@@ -34,10 +34,13 @@ void add_law_inputs(Subcommand& sub, LawPoint& point, const std::vector<law::Inp
 // What was given for an input, within what it can be.
 [[nodiscard]] std::optional<double> value_of(const LawPoint& point, law::Input input);
 
-// The law's inputs in their order. A count is converted from the model's shape to what the law counts. Warns of a count
-// whose kind was not said; refuses a missing input, one that the law does not have, and a count of another kind.
+// The law's inputs in their order. What was not given and follows from the model's shape is filled from it, a count as the
+// law counts. Warns of a count whose kind was not said; refuses a missing input, one that the law does not have, and a count of another kind.
 [[nodiscard]] std::vector<double> values_of(const Session& session, const law::AnyLaw& law, const LawPoint& point,
                                             std::vector<Warning>& warnings);
+
+// The keys of the inputs that values_of fills from the model.
+[[nodiscard]] report::Json filled_json(const law::AnyLaw& law, const LawPoint& point);
 
 // {"parameters": 405e9, ...}, by the keys of the inputs.
 [[nodiscard]] report::Json inputs_json(const law::AnyLaw& law, const std::vector<double>& values);

@@ -10,6 +10,21 @@ namespace floplan::cli {
 
 namespace {
 
+using architecture::Recompute;
+using architecture::Sharding;
+
+constexpr std::pair<const char*, Sharding> shardings[] = {
+    {"none", Sharding::none}, {"zero1", Sharding::zero1}, {"zero2", Sharding::zero2}, {"zero3", Sharding::zero3}};
+constexpr std::pair<const char*, Recompute> recomputes[] = {
+    {"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}};
+
+std::string word_of(Sharding s) {
+  return std::ranges::find(shardings, s, [](const auto& pair) { return pair.second; })->first;
+}
+std::string word_of(Recompute r) {
+  return std::ranges::find(recomputes, r, [](const auto& pair) { return pair.second; })->first;
+}
+
 // What --count leaves for data parallelism.
 std::int64_t data_parallel(const LayoutOptions& o, const architecture::Layout& layout) {
   const std::int64_t given = whole_number(o.dp, "--dp", 1);
@@ -45,9 +60,38 @@ std::int64_t microbatches(const LayoutOptions& o, const TrainingLayout& out, std
 
 }  // namespace
 
-bool LayoutOptions::given() const {
-  return std::ranges::any_of(std::vector{count, tp, cp, pp, dp, ep, vp, microbatch, global_batch},
-                             [](const Text& text) { return text.has_value(); });
+std::optional<std::string> LayoutOptions::given() const {
+  for (const auto& [text, option] :
+       {std::pair(&tp, "--tp"), std::pair(&cp, "--cp"), std::pair(&pp, "--pp"), std::pair(&vp, "--vp"),
+        std::pair(&dp, "--dp"), std::pair(&ep, "--ep"), std::pair(&etp, "--etp"), std::pair(&count, "--count"),
+        std::pair(&microbatch, "--microbatch"), std::pair(&global_batch, "--global-batch")}) {
+    if (*text) return option;
+  }
+  if (!sharding.empty()) return "--sharding";
+  if (!recompute.empty()) return "--recompute";
+  if (!attention.empty()) return "--attention-kernel";
+  if (no_sequence_parallel) return "--no-sequence-parallel";
+  if (dropout) return "--dropout";
+  return std::nullopt;
+}
+
+void LayoutOptions::complete_from(const architecture::ModelFile& file) {
+  const auto take = [](Text& text, std::int64_t value) {
+    if (!text && value > 1) text = std::to_string(value);
+  };
+  if (file.layout) {
+    take(tp, file.layout->tensor);
+    take(cp, file.layout->context);
+    take(pp, file.layout->pipeline);
+    take(vp, file.layout->interleave);
+    take(ep, file.layout->expert);
+    take(etp, file.layout->expert_tensor);
+  }
+  if (file.microbatch) take(microbatch, static_cast<std::int64_t>(file.microbatch->value));
+  if (file.global_batch) take(global_batch, static_cast<std::int64_t>(file.global_batch->value));
+  if (file.sharding && sharding.empty()) sharding = word_of(*file.sharding);
+  if (file.recompute && recompute.empty()) recompute = word_of(*file.recompute);
+  if (file.sequence_parallel && !*file.sequence_parallel) no_sequence_parallel = true;
 }
 
 void add_layout(Subcommand& sub, LayoutOptions& o, const std::string& title) {
@@ -58,32 +102,35 @@ void add_layout(Subcommand& sub, LayoutOptions& o, const std::string& title) {
   sub.option("--vp", o.vp, "Chunks of layers a pipeline rank (interleaving)");
   sub.option("--dp", o.dp, "Data-parallel degree");
   sub.option("--ep", o.ep, "Expert-parallel degree, within TP x CP x DP");
+  sub.option("--etp", o.etp, "Ranks that cut an expert's matrices; TP if --ep is 1, else 1, if not given");
   sub.option("--count", o.count, "Accelerators in all, from which the data-parallel degree follows");
   sub.option("--microbatch", o.microbatch, "Sequences a microbatch; 1 if not given");
   sub.option("--global-batch", o.global_batch, "Sequences a step");
-  sub.option("--sharding", o.sharding, "What data-parallel ranks share: nothing, optimizer, gradients too, weights too",
+  sub.option("--sharding", o.sharding,
+             "What data-parallel ranks share: nothing, optimizer, gradients too, weights too; zero1 if not given",
              {"none", "zero1", "zero2", "zero3"});
-  sub.option("--recompute", o.recompute, "What the backward pass computes again", {"none", "selective", "full"});
+  sub.option("--recompute", o.recompute, "What the backward pass computes again; none if not given",
+             {"none", "selective", "full"});
   sub.group("");
 }
 
 void add_activations(Subcommand& sub, LayoutOptions& o) {
   sub.group("What its activations depend on");
-  sub.option("--attention-kernel", o.attention, "Whether scores are stored", {"fused", "materialised"});
+  sub.option("--attention-kernel", o.attention, "Whether scores are stored; fused if not given",
+             {"fused", "materialised"});
   sub.flag("--no-sequence-parallel", o.no_sequence_parallel, "Norms and dropout whole on each tensor-parallel rank");
   sub.flag("--dropout", o.dropout, "Dropout, whose masks are stored");
   sub.group("");
 }
 
 TrainingLayout layout_of(const LayoutOptions& o, Tokens sequence, std::vector<Warning>& warnings) {
-  using architecture::Recompute;
-  using architecture::Sharding;
   TrainingLayout out;
   out.layout.tensor = whole_number(o.tp, "--tp", 1);
   out.layout.context = whole_number(o.cp, "--cp", 1);
   out.layout.pipeline = whole_number(o.pp, "--pp", 1);
   out.layout.interleave = whole_number(o.vp, "--vp", 1);
   out.layout.expert = whole_number(o.ep, "--ep", 1);
+  if (o.etp) out.layout.expert_tensor = whole_number(o.etp, "--etp", 1);
   out.layout.data = data_parallel(o, out.layout);
   architecture::ActivationOptions& a = out.memory.activation;
   if (sequence.value != std::floor(sequence.value))
@@ -92,16 +139,100 @@ TrainingLayout layout_of(const LayoutOptions& o, Tokens sequence, std::vector<Wa
   a.microbatch = whole_number(o.microbatch, "--microbatch", 1);
   a.sequence_parallel = !o.no_sequence_parallel;
   a.dropout = o.dropout;
-  a.attention =
-      o.attention == "fused" ? architecture::AttentionKernel::fused : architecture::AttentionKernel::materialised;
-  a.recompute = o.recompute == "none"        ? Recompute::none
-                : o.recompute == "selective" ? Recompute::selective
-                                             : Recompute::full;
-  out.memory.sharding = o.sharding == "none"    ? Sharding::none
-                        : o.sharding == "zero1" ? Sharding::zero1
-                        : o.sharding == "zero2" ? Sharding::zero2
-                                                : Sharding::zero3;
+  if (o.attention == "materialised") a.attention = architecture::AttentionKernel::materialised;
+  for (const auto& [word, recompute] : recomputes) {
+    if (o.recompute == word) a.recompute = recompute;
+  }
+  for (const auto& [word, sharding] : shardings) {
+    if (o.sharding == word) out.memory.sharding = sharding;
+  }
   out.memory.microbatches = microbatches(o, out, warnings);
+  return out;
+}
+
+report::Json layout_inputs(const TrainingLayout& cut) {
+  const architecture::ActivationOptions& a = cut.memory.activation;
+  return {{"layout", report::to_json(cut.layout)},
+          {"microbatch", a.microbatch},
+          {"microbatches", cut.memory.microbatches},
+          {"sharding", word_of(cut.memory.sharding)},
+          {"recompute", word_of(a.recompute)},
+          {"sequence_parallel", a.sequence_parallel},
+          {"attention_kernel", a.attention == architecture::AttentionKernel::fused ? "fused" : "materialised"},
+          {"dropout", a.dropout}};
+}
+
+std::string layout_text(const TrainingLayout& cut) {
+  const architecture::Layout& l = cut.layout;
+  std::string out = "TP " + std::to_string(l.tensor);
+  const auto add = [&out](const char* name, std::int64_t degree, std::int64_t usual) {
+    if (degree != usual) out += std::string(", ") + name + " " + std::to_string(degree);
+  };
+  add("CP", l.context, 1);
+  add("PP", l.pipeline, 0);
+  add("VP", l.interleave, 1);
+  add("DP", l.data, 0);
+  add("EP", l.expert, 1);
+  add("ETP", l.expert_tensor, 0);
+  const std::int64_t m = cut.memory.microbatches;
+  return out + ", " + word_of(cut.memory.sharding) + ", " + std::to_string(m) +
+         (m == 1 ? " microbatch of " : " microbatches of ") + std::to_string(cut.memory.activation.microbatch) +
+         ", recomputation " + word_of(cut.memory.activation.recompute);
+}
+
+architecture::TrainingMemoryReport memory_of(const architecture::Transformer& t, const TrainingLayout& cut) {
+  try {
+    return architecture::training_memory(t, cut.layout, cut.memory);
+  } catch (const Error& error) {
+    // The rule names the degree as the library does; the option is what a user can change.
+    const std::string text = error.what();
+    const std::string rule = text.substr(error.where().empty() ? 0 : error.where().size() + 2);
+    for (const auto& [word, option] :
+         {std::pair("tensor", "--tp"), std::pair("context", "--cp"), std::pair("expert_tensor", "--etp"),
+          std::pair("expert", "--ep"), std::pair("interleave", "--vp"), std::pair("pipeline", "--pp"),
+          std::pair("layers", "--pp"), std::pair("microbatch", "--microbatch"), std::pair("sequence", "--seq")}) {
+      const std::string name = word;
+      if (!rule.starts_with(name)) continue;
+      throw Error(error.failure(), error.code(), option,
+                  rule.starts_with(name + " must") ? rule.substr(name.size() + 1) : rule);
+    }
+    throw;
+  }
+}
+
+std::string what_would_fit(const architecture::Transformer& t, const TrainingLayout& cut, Bytes capacity) {
+  std::string out;
+  const auto consider = [&](const std::string& option, const TrainingLayout& changed) {
+    try {
+      const Bytes total = architecture::training_memory(t, changed.layout, changed.memory).worst_stage().total();
+      if (total <= capacity) out += (out.empty() ? "" : ", ") + option + " (" + print_short(total, 3) + ")";
+    } catch (const Error&) {  // a change that cannot be made is no help
+    }
+  };
+  if (cut.layout.data * cut.layout.context > 1) {
+    for (const auto& [word, sharding] : shardings) {
+      TrainingLayout changed = cut;
+      changed.memory.sharding = sharding;
+      if (sharding > cut.memory.sharding) consider(std::string("--sharding ") + word, changed);
+    }
+  }
+  for (const auto& [word, recompute] : recomputes) {
+    TrainingLayout changed = cut;
+    changed.memory.activation.recompute = recompute;
+    if (recompute > cut.memory.activation.recompute) consider(std::string("--recompute ") + word, changed);
+  }
+  // Twice a degree at the same number of accelerators, taken from data parallelism; the microbatches double with it.
+  const auto twice = [&](const char* option, std::int64_t architecture::Layout::*degree) {
+    if (cut.layout.data % 2 != 0) return;
+    TrainingLayout changed = cut;
+    changed.layout.*degree *= 2;
+    changed.layout.data /= 2;
+    changed.memory.microbatches *= 2;
+    consider(std::string(option) + " " + std::to_string(changed.layout.*degree), changed);
+  };
+  twice("--tp", &architecture::Layout::tensor);
+  twice("--pp", &architecture::Layout::pipeline);
+  twice("--cp", &architecture::Layout::context);
   return out;
 }
 

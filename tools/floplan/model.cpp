@@ -66,27 +66,58 @@ void add_holding(const catalog::Accelerator& on, const catalog::Model& model, An
   answer.text += "\nWeights alone; the cache, activations and the runtime come on top\n\n" + table.text();
 }
 
-void add_memory(const LayoutOptions& o, const std::optional<catalog::Accelerator>& on, const catalog::Model& model,
-                Tokens sequence, Answer& answer) {
-  const TrainingLayout cut = layout_of(o, sequence, answer.warnings);
-  const auto memory = architecture::training_memory(model.shape, cut.layout, cut.memory);
+void add_memory(const TrainingLayout& cut, const std::optional<catalog::Accelerator>& on, const catalog::Model& model,
+                Answer& answer) {
+  const auto memory = memory_of(model.shape, cut);
   const std::optional<Bytes> capacity = on ? on->memory : std::nullopt;
+  answer.inputs.update(layout_inputs(cut));
   answer.result["layout"] = report::to_json(cut.layout);
   answer.result.update(report::memory_json(memory, capacity));
   answer.table = report::memory_table(memory);
-  answer.text += "\nTraining memory of one accelerator, by pipeline stage: TP " + std::to_string(cut.layout.tensor) +
-                 ", CP " + std::to_string(cut.layout.context) + ", PP " + std::to_string(cut.layout.pipeline) +
-                 ", VP " + std::to_string(cut.layout.interleave) + ", DP " + std::to_string(cut.layout.data) + ", EP " +
-                 std::to_string(cut.layout.expert) + ", " + o.sharding + ", " +
-                 std::to_string(cut.memory.microbatches) + " microbatches, recomputation " + o.recompute + "\n\n" +
+  answer.text += "\nTraining memory of one accelerator, by pipeline stage: " + layout_text(cut) + "\n\n" +
                  answer.table->text() + "\n" + (capacity ? memory.fits(*capacity).text : memory.describe()) + "\n";
+  if (!capacity) return;
+  const architecture::MemoryFit fit = memory.fits(*capacity);
+  if (!fit.fits) {
+    const std::string help = what_would_fit(model.shape, cut, *capacity);
+    answer.result["would_fit"] = help;
+    answer.text += help.empty() ? "no single change of sharding, recomputation or degree makes it fit\n"
+                                : "one of these would make it fit: " + help + "\n";
+  } else if (fit.spare.value < 0.1 * capacity->value) {
+    answer.warnings.push_back({"tight_memory", print(fit.spare, 3) + " of " + print(*capacity) +
+                                                   " is left for the runtime, communication buffers and fragmentation, "
+                                                   "which are not counted and take several GB"});
+  }
+}
+
+// What the lengths that are asked about may not be.
+void add_length_warnings(const ModelCommandOptions& o, const catalog::Model& model, const report::ModelQuestion& q,
+                         std::vector<Warning>& out) {
+  if (!o.seq && !model.sequence_length)
+    out.push_back(
+        {"assumed_sequence", model.name + " does not say what length it is trained at: 8192 tokens are taken"});
+  const Tokens positions(static_cast<double>(model.shape.learned_positions));
+  const Tokens longest = std::max(q.sequence_length, q.context);
+  if (positions.value > 0 && longest > positions) {
+    out.push_back({"beyond_positions", model.name + " has learned positions for " + print(positions) +
+                                           " tokens and none for " + print(longest)});
+  }
 }
 
 Answer show(const Session& session, const ModelCommandOptions& o) {
   if (o.realise.target) {
-    if (!o.names.empty()) {
-      throw Error(Failure::usage, "bad_question", "--realise",
-                  "asks for shapes: take the model out, or name it by --like");
+    const LayoutOptions& l = o.layout;
+    for (const auto& [given, option] :
+         {std::pair(!o.names.empty(), "model"), std::pair(o.seq.has_value(), "--seq"),
+          std::pair(o.context.has_value(), "--context"), std::pair(o.accelerator.has_value(), "--accelerator"),
+          std::pair(l.count.has_value(), "--count"), std::pair(l.cp.has_value(), "--cp"),
+          std::pair(l.dp.has_value(), "--dp"), std::pair(l.etp.has_value(), "--etp"),
+          std::pair(l.microbatch.has_value(), "--microbatch"), std::pair(l.global_batch.has_value(), "--global-batch"),
+          std::pair(!l.sharding.empty(), "--sharding"), std::pair(!l.recompute.empty(), "--recompute")}) {
+      if (!given) continue;
+      throw Error(Failure::usage, "bad_question", option,
+                  "is nothing that --realise asks: it proposes shapes" +
+                      std::string(option == std::string("model") ? "; a known model is named by --like" : ""));
     }
     return answer_realise(session, o.realise, o.layout);
   }
@@ -96,13 +127,16 @@ Answer show(const Session& session, const ModelCommandOptions& o) {
     throw Error(Failure::usage, "missing_option", "--realise", "is needed by the options of proposed shapes");
   Answer answer;
   std::vector<catalog::Model> models;
+  std::optional<architecture::ModelFile> training;
   for (const std::string& name : o.names) {
     catalog::FoundModel found = catalog::find_model(name, "model", session.catalog);
     for (Warning& w : found.warnings) answer.warnings.push_back(std::move(w));
     add_count_warnings(found.model, answer.warnings);
     models.push_back(std::move(found.model));
+    training = std::move(found.file);
   }
   const report::ModelQuestion q = question_of(o, models);
+  if (models.size() == 1) add_length_warnings(o, models[0], q, answer.warnings);
   answer.inputs = {{"model", models.size() == 1 ? report::Json(models[0].name) : report::Json(o.names)},
                    {"sequence_length", report::count_json(q.sequence_length)},
                    {"context", report::count_json(q.context)},
@@ -112,9 +146,24 @@ Answer show(const Session& session, const ModelCommandOptions& o) {
     answer.text = report::model_text(models[0], q);
     answer.table = report::model_table(models[0], q);
     std::optional<catalog::Accelerator> on;
-    if (o.accelerator)
-      add_holding(*(on = session.catalog.accelerator(*o.accelerator, "--accelerator")), models[0], answer);
-    if (o.layout.given()) add_memory(o.layout, on, models[0], q.sequence_length, answer);
+    if (o.accelerator) {
+      on = session.catalog.accelerator(*o.accelerator, "--accelerator");
+      answer.inputs["accelerator"] = on->name;
+      add_holding(*on, models[0], answer);
+    }
+    LayoutOptions layout = o.layout;
+    if (training) layout.complete_from(*training);
+    if (o.layout.given()) {
+      add_memory(layout_of(layout, q.sequence_length, answer.warnings), on, models[0], answer);
+    } else if (layout.given()) {
+      // The file's own layout was not asked about, so one that cannot be cut is no error.
+      try {
+        add_memory(layout_of(layout, q.sequence_length, answer.warnings), on, models[0], answer);
+      } catch (const Error& error) {
+        answer.warnings.push_back(
+            {"layout_not_shown", "the memory of " + models[0].name + "'s own layout is left out: " + error.what()});
+      }
+    }
     return answer;
   }
   if (o.layout.given() || o.accelerator)

@@ -60,7 +60,10 @@ Answer predict(const Session& session, const PredictOptions& o) {
   const fit::Forecast forecast = fit::forecast(session.catalog, law, values, level_of(o.level));
   answer.inputs = inputs_json(law, values);
   answer.inputs["law"] = law.name;
-  if (o.point.model) answer.inputs["model"] = *o.point.model;
+  if (o.point.model) {
+    answer.inputs["model"] = *o.point.model;
+    answer.inputs["from_model"] = filled_json(law, o.point);
+  }
   answer.result = report::forecast_json(law, values, forecast);
   answer.text = report::forecast_text(law, values, forecast);
   answer.table = report::forecast_table(law, values, forecast);

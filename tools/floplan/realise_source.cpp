@@ -127,7 +127,17 @@ Answer answer_realise(const Session& session, const RealiseOptions& o, const Lay
   r.layout.expert = whole_number(cut.ep, "--ep", 1);
   r.embedding_and_head_slots = o.slots;
   r.proposals = static_cast<std::size_t>(whole_number(o.proposals, "--proposals", 5));
-  const architecture::RealiseReport report = architecture::realise(r);
+  architecture::RealiseReport report = architecture::realise(r);
+  const double gap = report.proposals[0].relative_gap;
+  if (std::abs(gap) > 0.1) {
+    throw Error(Failure::infeasible, "far_from_target", "--realise",
+                "no shape with what was given comes within 10% of " + print(r.target) + ": the nearest has " +
+                    print(report.proposals[0].count.as(r.count), 4) + ", " + print_number(100 * std::abs(gap), 3) +
+                    "% " + (gap > 0 ? "above" : "below"));
+  }
+  // Beyond four times the ratios that were asked for, a shape is no answer unless it is the only one.
+  const double first = report.proposals[0].distance;
+  std::erase_if(report.proposals, [first](const auto& p) { return p.distance > std::max(first, std::log(4.0)); });
   answer.inputs = {{"target", report::count_json(r.target)},
                    {"count_as", law::to_text(r.count)},
                    {"like", o.like ? report::Json(*o.like) : report::Json(nullptr)},

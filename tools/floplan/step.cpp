@@ -85,10 +85,8 @@ Answer validate(const Session& session, const StepOptions& o) {
 
 Answer answer_step(const Session& session, const StepOptions& o) {
   if (o.validate) return validate(session, o);
-  for (const auto& [text, option] : {std::pair(&o.model, "--model"), std::pair(&o.accelerator, "--accelerator"),
-                                     std::pair(&o.layout.global_batch, "--global-batch")}) {
-    if (!*text) throw Error(Failure::usage, "missing_option", option, "is needed");
-  }
+  if (!o.model) throw Error(Failure::usage, "missing_option", "--model", "is needed");
+  if (!o.accelerator) throw Error(Failure::usage, "missing_option", "--accelerator", "is needed");
   Answer answer;
   catalog::FoundModel found = catalog::find_model(*o.model, "--model", session.catalog);
   for (Warning& w : found.warnings) answer.warnings.push_back(std::move(w));
@@ -96,6 +94,8 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   const Tokens sequence = o.seq ? parse_between(*o.seq, "--seq", Tokens(1), Tokens(1e9))
                                 : found.model.sequence_length.value_or(Tokens(8192));
   LayoutOptions options = o.layout;
+  if (found.file) options.complete_from(*found.file);
+  if (!options.global_batch) throw Error(Failure::usage, "missing_option", "--global-batch", "is needed");
   cluster::StepRequest r;
   r.shape = std::move(found.model.shape);
   if (!options.vp) {
@@ -113,7 +113,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   r.machine = cluster::machine_of(on);
   r.layout = cut.layout;
   r.microbatch = cut.memory.activation.microbatch;
-  r.global_batch = whole_number(o.layout.global_batch, "--global-batch", 1);
+  r.global_batch = whole_number(options.global_batch, "--global-batch", 1);
   r.sequence_length = cut.memory.activation.sequence_length;
   r.precision = catalog::precision_named(o.precision, "--precision");
   r.sharding = cut.memory.sharding;
@@ -128,15 +128,17 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   cut.memory.activation.attention = r.stack.attention.value == cluster::AttentionKernel::unfused
                                         ? architecture::AttentionKernel::materialised
                                         : architecture::AttentionKernel::fused;
-  const auto memory = architecture::training_memory(r.shape, r.layout, cut.memory);
+  const auto memory = memory_of(r.shape, cut);
   for (const auto* list : {&step.warnings, &step.assumptions}) {
     answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
   }
   const report::StepBand band = report::step_band(step, r.shape.experts.has_value());
-  answer.inputs = {
-      {"model", found.model.name},  {"accelerator", on.name},         {"layout", report::to_json(r.layout)},
-      {"microbatch", r.microbatch}, {"global_batch", r.global_batch}, {"sequence_length", r.sequence_length},
-      {"precision", o.precision},   {"sharding", o.layout.sharding},  {"recompute", o.layout.recompute}};
+  answer.inputs = {{"model", found.model.name},
+                   {"accelerator", on.name},
+                   {"global_batch", r.global_batch},
+                   {"sequence_length", r.sequence_length},
+                   {"precision", o.precision}};
+  answer.inputs.update(layout_inputs(cut));
   answer.result = report::step_json(step, band);
   answer.result.update(report::memory_json(memory, on.memory));
   answer.table = report::step_table(step);

@@ -2,7 +2,7 @@
 //
 // How a model and its batch are cut over accelerators.
 //
-//   accelerators = tensor x context x pipeline x data         (expert parallelism lies inside tensor x context x data)
+//   accelerators = tensor x context x pipeline x data     (EP x ETP, of experts alone, lies inside tensor x context x data)
 //
 //   TP cuts each matrix, CP the sequence, PP the layers into stages, DP the batch; EP spreads the experts of a layer. A
 //   stage may hold `interleave` chunks of layers (virtual pipeline), each worked in turn.
@@ -25,6 +25,12 @@ struct Layout {
   std::int64_t data = 1;        // DP
   std::int64_t expert = 1;      // EP
   std::int64_t interleave = 1;  // VP, chunks of layers a stage
+  // ETP, ranks over which the matrices of one expert are cut; 0: TP where EP is 1, and not at all where experts are spread.
+  std::int64_t expert_tensor = 0;
+
+  [[nodiscard]] std::int64_t expert_tensor_ranks() const {
+    return expert_tensor > 0 ? expert_tensor : expert == 1 ? tensor : 1;
+  }
   // A product of any four degrees: as whole as a double holds, and never an overflow.
   [[nodiscard]] Count accelerators() const {
     return Count(static_cast<double>(tensor) * static_cast<double>(context) * static_cast<double>(pipeline) *

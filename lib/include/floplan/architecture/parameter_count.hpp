@@ -42,6 +42,16 @@ struct ParameterCount {
     }
     return total;
   }
+  // Of what a law counts, the part that one token uses, which makes its FLOP; the same as as() for a dense model.
+  [[nodiscard]] Parameters used(law::ParameterConvention convention) const {
+    switch (convention) {
+      case law::ParameterConvention::non_embedding: return active - embedding;
+      case law::ParameterConvention::without_input_embedding: return active_without_input_embedding();
+      case law::ParameterConvention::active:
+      case law::ParameterConvention::total: break;
+    }
+    return active;
+  }
 };
 
 // One layer's weights. Matrices multiply every token's vector; vectors (norms, biases, sinks) are added or scale.

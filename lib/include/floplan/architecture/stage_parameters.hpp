@@ -3,22 +3,23 @@
 // How many parameters one accelerator holds of each pipeline stage, before data parallel ranks share anything.
 //
 //   layer   (d h w + 2 d k' w t + h w d + m d f) / t + norms          k' = k / t key-value heads, or 1 where t > k
-//   expert  E / EP whole experts + d E router + shared experts / t
+//   expert  E / EP experts / ETP + d E router + shared experts / t
 //   first   ceil(V / t) d + positions            last   ceil(V / t) d + the last norm
 //
 //   The symbols of parameter_count.hpp, t tensor parallel ranks. Norms, biases of row-parallel matrices, routers, learned
 //   positions and the two down-projections of latent attention are whole on each rank. Tied embeddings are on the first
 //   stage and, where that is another, on the last.
 //
-// Experts follow Megatron-LM's folded parallelism with expert tensor parallelism 1: an expert is never cut, EP divides
-// tensor x context x data, and each expert has tensor x context x data / EP replicas ("expert data parallel"); all other
-// parameters have context x data.
+// Experts follow Megatron-LM's folded parallelism: EP x ETP divides tensor x context x data, and each part of an expert has
+// tensor x context x data / (EP ETP) replicas ("expert data parallel"); all other parameters have context x data. ETP is TP
+// without expert parallelism, and 1 with it, unless the layout says otherwise.
 // Sources: Shoeybi 2019 (arXiv 1909.08053, section 3); Narayanan 2021 (2104.04473); Megatron-LM's parallel_state.
 // Pitfall: tensor parallelism beyond the key-value heads no longer cuts keys and values: the sum over ranks then exceeds
 // the model.
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 #include "floplan/architecture/layout.hpp"
@@ -44,6 +45,7 @@ inline void check_layout(const Transformer& t, const Layout& layout) {
   require(layout.data, "data");
   require(layout.expert, "expert");
   require(layout.interleave, "interleave");
+  if (layout.expert_tensor != 0) require(layout.expert_tensor, "expert_tensor");
   const auto cannot = [](const std::string& rule) {
     throw Error(Failure::infeasible, "does_not_divide", "layout", rule);
   };
@@ -64,12 +66,17 @@ inline void check_layout(const Transformer& t, const Layout& layout) {
   }
   divides("tensor", layout.tensor, "shared_width", t.experts->shared_width);
   divides("expert", layout.expert, "experts", t.experts->count);
-  // Residues, as the product itself may leave 64 bits.
-  const std::int64_t rest = layout.tensor % layout.expert * (layout.context % layout.expert) % layout.expert;
-  if (rest * (layout.data % layout.expert) % layout.expert != 0) {
-    cannot("expert must divide tensor x context x data, got " + std::to_string(layout.expert) + " and " +
-           std::to_string(layout.tensor) + " x " + std::to_string(layout.context) + " x " +
-           std::to_string(layout.data));
+  divides("expert_tensor", layout.expert_tensor_ranks(), "the expert width", t.experts->width);
+  // Factor by factor, as the product of all degrees may leave 64 bits.
+  std::int64_t left = layout.expert * layout.expert_tensor_ranks();
+  for (const std::int64_t degree : {layout.tensor, layout.context, layout.data}) left /= std::gcd(left, degree);
+  if (left != 1) {
+    const std::int64_t each = layout.expert_tensor_ranks();
+    cannot((each == 1
+                ? "expert must divide tensor x context x data, got "
+                : "expert x expert_tensor must divide tensor x context x data, got " + std::to_string(each) + " x ") +
+           std::to_string(layout.expert) + " and " + std::to_string(layout.tensor) + " x " +
+           std::to_string(layout.context) + " x " + std::to_string(layout.data));
   }
 }
 
@@ -107,7 +114,8 @@ class ParameterShards {
         common += block(t, e.shared_width, tensor_);
         if (e.shared_gate) common += static_cast<double>(t.width);
       }
-      expert_layer_ = {common, static_cast<double>(e.count / layout.expert) * block(t, e.width, 1)};
+      expert_layer_ = {common, static_cast<double>(e.count / layout.expert) *
+                                   block(t, e.width, static_cast<double>(layout.expert_tensor_ranks()))};
     }
     const std::int64_t rows = (t.vocabulary + layout.tensor - 1) / layout.tensor;
     table_ = static_cast<double>(rows) * static_cast<double>(t.width);

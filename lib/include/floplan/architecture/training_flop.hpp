@@ -87,6 +87,19 @@ struct ScoreFlop {
           FlopPerToken(6 * multiplied + 3 * scores.causal)};
 }
 
+// As a law counts: 6 times the parameters of its kind that a token uses, and the scores of its convention. Where a law
+// leaves out embeddings and counts scores it counts matrix products alone, without norms and biases: 72 L d^2 + 12 L d s for
+// d x d attention and feed-forward blocks of 8 d^2, the M of DeepSeek LLM 2024 (arXiv 2401.02954, equation 2).
+[[nodiscard]] inline FlopPerToken training_flop_per_token(const Transformer& t, Tokens sequence_length,
+                                                          law::ParameterConvention counted, FlopConvention convention) {
+  detail::require_sequence(sequence_length);
+  const double used = parameter_count(t).used(counted).value;
+  if (convention == FlopConvention::six_n) return FlopPerToken(6 * used);
+  const detail::ScoreFlop scores = detail::forward_scores(t, sequence_length.value);
+  const double multiplied = counted == law::ParameterConvention::non_embedding ? all_layers(t).matrices() : used;
+  return FlopPerToken(6 * multiplied + 3 * (convention == FlopConvention::full ? scores.full : scores.causal));
+}
+
 // What recomputation adds to a token's FLOP, its scores counted causal or full (six_n counts none).
 // Korthikanti 2022 (arXiv 2205.05198) prints hardware FLOP that double the whole core under selective recomputation, forward
 // and backward; only its forward pass is done again, a third of that, and no more is added here.

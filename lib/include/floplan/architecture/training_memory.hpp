@@ -9,7 +9,7 @@
 //   activations = sum over what waits of (layers x a layer's, embedding's, head's) + what one layer recomputes
 //   gathered (zero3) = weights of the layers that are whole at a time
 //
-//   n = context x data replicas, of routed experts tensor x context x data / EP. stage_parameters.hpp counts parameters,
+//   n = context x data replicas, of routed experts tensor x context x data / (EP ETP). stage_parameters.hpp counts parameters,
 //   activation_memory.hpp a layer's activations, pipeline_stages.hpp what waits.
 //
 // Sources: Rajbhandari 2020 (arXiv 1910.02054, section 5); Korthikanti 2022 (2205.05198, section 4.2); Llama 3 (2407.21783,
@@ -74,7 +74,8 @@ class TrainingMemory {
         parameters_(t, layout),
         activations_(t, layout, options.activation) {
     replicas_ = static_cast<double>(layout.context) * static_cast<double>(layout.data);
-    expert_replicas_ = replicas_ * static_cast<double>(layout.tensor) / static_cast<double>(layout.expert);
+    expert_replicas_ = replicas_ * static_cast<double>(layout.tensor) /
+                       (static_cast<double>(layout.expert) * static_cast<double>(layout.expert_tensor_ranks()));
     passes_ = {activations_.dense_layer().total(), activations_.expert_layer().total(), activations_.embedding(),
                activations_.head()};
   }

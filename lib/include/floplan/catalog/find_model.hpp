@@ -5,8 +5,8 @@
 //   const FoundModel found = find_model("llama-3.1-405b", "--model", catalog);
 //   const FoundModel mine = find_model("runs/config.json", "--model", catalog);     found.model.shape, found.warnings
 //
-// A name with a / or an ending of json, sh, bash, args or txt is a file, read by architecture/model_file.hpp; anything else
-// is looked up in the catalog. A file's `warnings` say what it left open and what was taken for it.
+// A name with a / or an ending of json, sh, bash, args or txt is a file, read by architecture/model_file.hpp, or a folder
+// with a config.json; anything else is looked up in the catalog first. A file's `warnings` say what was taken for granted.
 //
 // Errors: usage, with the nearest names, for an unknown name; data, with file, line and key, for a file that cannot be used.
 // Pitfall: a configuration's longest context is not the length that its model was trained at; only below 8,192 tokens, which
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,8 @@ namespace floplan::catalog {
 struct FoundModel {
   Model model;
   std::vector<Warning> warnings;
+  // Where the model came from a file: what that says besides, of a layout and a batch (its shape has moved to `model`).
+  std::optional<architecture::ModelFile> file{};
 };
 
 [[nodiscard]] inline bool names_model_file(std::string_view name) {
@@ -43,8 +46,18 @@ struct FoundModel {
 // A file's path is relative to `folder`; where: what asked for it, for the error of an unknown name.
 [[nodiscard]] inline FoundModel find_model(std::string_view name, std::string_view where, const Catalog& catalog,
                                            const std::filesystem::path& folder = {}) {
-  if (!names_model_file(name)) return {catalog.model(name, where), {}};
-  const std::string path = (folder / std::filesystem::path(name)).string();
+  std::filesystem::path there = folder / std::filesystem::path(name);
+  std::error_code ignored;
+  if (!names_model_file(name)) {
+    try {
+      return {catalog.model(name, where), {}};
+    } catch (const Error&) {
+      // A file of that name is meant where there is no such model.
+      if (!std::filesystem::exists(there, ignored)) throw;
+    }
+  }
+  if (std::filesystem::is_directory(there, ignored)) there /= "config.json";
+  const std::string path = there.string();
   architecture::ModelFile file = architecture::read_model_file(read_text_file(path), path);
   FoundModel out;
   out.model.name = path;
@@ -56,6 +69,7 @@ struct FoundModel {
     out.model.sequence_length = file.longest_context;
   out.model.provenance = {.source = path, .date = "", .verified = true, .note = ""};
   out.warnings = std::move(file.warnings);
+  out.file = std::move(file);
   return out;
 }
 

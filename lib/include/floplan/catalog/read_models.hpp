@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,7 +86,18 @@ inline void read_extras(const RecordReader& r, architecture::Transformer& t) {
   }
 }
 
+// A cell that says something of a part whose own cell is blank would be lost.
+inline void require_part(const RecordReader& r, const char* part, std::initializer_list<const char*> titles) {
+  if (!r.text(part).empty()) return;
+  for (const char* title : titles) {
+    if (!r.text(title).empty()) throw r.fail(part, std::string("must be given, as ") + title + " is");
+  }
+}
+
 inline void read_parts(const RecordReader& r, architecture::Transformer& t) {
+  require_part(r, "kv_rank", {"query_rank", "plain_width", "rotary_width", "value_width"});
+  require_part(r, "experts", {"experts_active", "expert_width", "shared_width", "expert_layers"});
+  require_part(r, "window", {"local_kind", "local_layers"});
   using architecture::Norm;
   using architecture::QueryKeyNorm;
   if (!r.text("feed_forward").empty()) t.gated = r.one_of<bool>("feed_forward", {{"gated", true}, {"plain", false}});

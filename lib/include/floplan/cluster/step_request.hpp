@@ -2,7 +2,7 @@
 //
 // A training step that is asked about: model, machine, layout, batch, precision, software; and whether it is possible.
 //
-//   StepRequest r{.shape = catalog.model("llama3-405b").shape, .machine = machine_of(catalog.accelerator("h100")),
+//   StepRequest r{.shape = catalog.model("llama-3.1-405b").shape, .machine = machine_of(catalog.accelerator("h100-sxm")),
 //                 .layout = {.tensor = 8, .pipeline = 16, .data = 64, .interleave = 8},
 //                 .global_batch = 2048, .sequence_length = 8192};
 //   microbatches = global_batch / (DP x microbatch), and must be whole
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "floplan/architecture/layout.hpp"
 #include "floplan/architecture/transformer.hpp"
@@ -33,6 +34,9 @@
 
 namespace floplan::cluster {
 
+// one_forward_one_backward: 1F1B, interleaved where VP is above 1; zero_bubble: weight gradients fill the bubble (ZB-H1).
+enum class PipelineSchedule { one_forward_one_backward, zero_bubble };
+
 struct StepRequest {
   architecture::Transformer shape{};
   Machine machine{};
@@ -40,12 +44,13 @@ struct StepRequest {
   std::int64_t microbatch = 1;    // sequences
   std::int64_t global_batch = 1;  // sequences
   std::int64_t sequence_length = 0;
-  catalog::Precision precision =
-      catalog::Precision::bf16;  // of the layers' products; attention and head stay at 16 bits
+  // Of the layers' products; attention and head stay at 16 bits.
+  catalog::Precision precision = catalog::Precision::bf16;
   architecture::Sharding sharding = architecture::Sharding::zero1;
   bool keeps_gathered_weights = false;  // with zero3: weights stay whole between forward and backward (no reshard)
   architecture::Recompute recompute = architecture::Recompute::none;
   bool uneven_stages = false;
+  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   SoftwareStack stack{};
   Efficiencies efficiencies{};
   law::FlopConvention convention = law::FlopConvention::causal;  // of TFLOP/s and MFU in the report
@@ -79,6 +84,9 @@ inline void check_stages(const StepRequest& r) {
   }
   if (r.layout.interleave > 1 && stages == 1)
     infeasible("interleave", "an interleaved schedule must have PP of at least 2, got 1");
+  if (r.schedule == PipelineSchedule::zero_bubble && r.layout.interleave > 1) {
+    infeasible("schedule", "a zero-bubble schedule must have VP of 1, got " + std::to_string(r.layout.interleave));
+  }
   const bool even = layers % stages == 0;
   if (!even && (layers + 2) % stages != 0) {
     if (r.uneven_stages) return;
@@ -100,14 +108,32 @@ inline void check_experts(const StepRequest& r) {
   if (ranks % ep != 0) not_dividing("EP", ep, "TP x CP x DP", ranks);
 }
 
+[[noreturn]] inline void bad_efficiency(std::string_view name, const char* rule, double value) {
+  throw Error(Failure::usage, "out_of_range", "step_time",
+              "the efficiency \"" + std::string(name) + "\" must be " + rule + ", got " + print_number(value, 6));
+}
+
 inline void check_efficiencies(const Efficiencies& e) {
   for (const FittedEfficiency& f : fitted_efficiencies()) {
     const double value = e.*f.member;
-    if (!(value > 0) || value > 1e3) {
-      throw Error(Failure::usage, "out_of_range", "step_time",
-                  "the efficiency \"" + std::string(f.name) + "\" must be positive and at most 1000, got " +
-                      print_number(value, 6));
-    }
+    if (!(value > 0) || value > 1e3) bad_efficiency(f.name, "positive and at most 1000", value);
+  }
+  struct Named {
+    const char* name;
+    double value;
+  };
+  for (const Named& n : {Named{"scale_up", e.scale_up}, Named{"attention_early_on_later", e.attention_early_on_later},
+                         Named{"unfused_attention", e.unfused_attention}, Named{"straggler_unit", e.straggler_unit}}) {
+    if (!(n.value > 0) || n.value > 1e3) bad_efficiency(n.name, "positive and at most 1000", n.value);
+  }
+  for (const Named& n : {Named{"straggler", e.straggler}, Named{"exposed_overlapped", e.exposed_overlapped},
+                         Named{"exposed_overlapped_experts", e.exposed_overlapped_experts},
+                         Named{"hides_data", e.hides_data}, Named{"hidden_data_cost", e.hidden_data_cost},
+                         Named{"kernel_seconds", e.kernel_seconds}, Named{"fast_host", e.fast_host},
+                         Named{"backward_host", e.backward_host}, Named{"ring_hop_seconds", e.ring_hop_seconds},
+                         Named{"collective_seconds", e.collective_seconds}, Named{"send_seconds", e.send_seconds},
+                         Named{"optimizer_bytes", e.optimizer_bytes}, Named{"update_bytes", e.update_bytes}}) {
+    if (!(n.value >= 0) || n.value > 1e3) bad_efficiency(n.name, "from 0 to 1000", n.value);
   }
 }
 

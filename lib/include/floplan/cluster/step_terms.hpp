@@ -6,13 +6,15 @@
 //   stage      = layers / PP of them; (layers + 2) / PP where embedding and head take a layer's place each, the last one less
 //   microbatch = slowest stage (the last has the head) + its sends
 //   bubble     = (PP - 1) / VP (average stage + sends)                      1F1B, interleaved by VP
+//              = (PP - 1) (average stage + sends - 2 weight gradients)        zero bubble (ZB-H1)
 //   step       = (m microbatch + bubble) (1 + sigma sqrt(2 ln(n / 8))) + exposed data parallel + optimizer
 //
 //   m = global batch / (DP microbatch); host the seconds that a layer keeps the host busy; n accelerators.
 //   Tensor: 2 all-reduces a pass and layer. Context: keys and values around the ring, twice as much backward. Experts: 2
 //   all-to-all a pass. Sends: 2 VP a microbatch. What overlaps is exposed to a share (efficiencies.hpp).
 //
-// Sources: Narayanan 2021 (2104.04473, bubble, interleaving, scatter-gather), Korthikanti 2022 (2205.05198).
+// Sources: Narayanan 2021 (2104.04473, bubble, interleaving, scatter-gather), Korthikanti 2022 (2205.05198), Qi 2023
+// (2401.10241, zero bubble).
 // Holds: as efficiencies.hpp says. Throws nothing, and allocates nothing; r must have passed check().
 // Pitfall: the terms are totals of the slowest stage and do not sum to the step: `waiting` is what remains, the host, the
 // head on one stage, the difference of stages. The straggler's logarithm is larger than an expected maximum; sigma absorbs it.
@@ -187,8 +189,10 @@ template <class T>
   out.expert = times * (2 + again.passes) * links.expert;
   out.head = m * head / stages;
   out.sends = m * sends;
-  out.bubble =
-      (stages - 1) / static_cast<double>(r.layout.interleave) * ((layers * whole_layer + head) / stages + sends);
+  T idle = (layers * whole_layer + head) / stages + sends;
+  // Weight gradients are half of the backward products.
+  if (r.schedule == PipelineSchedule::zero_bubble) idle -= layers / stages * layer.products.backward;
+  out.bubble = (stages - 1) / static_cast<double>(r.layout.interleave) * (idle > 0.0 ? idle : T(0.0));
   const DataParallelTime<T> data = data_parallel_time(r, e, rates, out.microbatch, m);
   out.data = data.exposed;
   out.optimizer = data.optimizer;

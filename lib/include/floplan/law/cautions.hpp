@@ -11,7 +11,9 @@
 // Pitfall: a remark never changes a number. Whether the law's form holds that far out, none of them can say.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,23 @@ namespace floplan::law {
 [[nodiscard]] inline bool has_range(const FitRange& r) {
   return r.parameters_low || r.parameters_high || r.tokens_low || r.tokens_high || r.flop_low || r.flop_high ||
          !r.others.empty();
+}
+
+// The inputs of which neither end of the range is known: whether they are extrapolated was not checked.
+[[nodiscard]] inline std::vector<Input> inputs_without_range(const FitRange& range, std::span<const Input> inputs) {
+  const auto known = [&](Input input) {
+    if (input == Input::parameters || input == Input::active_parameters)
+      return range.parameters_low || range.parameters_high;
+    if (input == Input::tokens) return range.tokens_low || range.tokens_high;
+    if (input == Input::flop) return range.flop_low || range.flop_high;
+    return std::ranges::any_of(range.others,
+                               [input](const InputRange& r) { return r.input == input && (r.low || r.high); });
+  };
+  std::vector<Input> out;
+  for (const Input input : inputs) {
+    if (!known(input)) out.push_back(input);
+  }
+  return out;
 }
 
 // A count within 2% of an end of its range is no extrapolation; a share or a number of bits beyond its range is. One remark
@@ -72,7 +91,12 @@ template <class Form>
   std::string why = " was published without a covariance of its coefficients";
   if (law.own_fit) why = " holds no resamples";
   std::string text = law.name + why + ", so no interval can be given";
-  if (!law.own_fit) text += "; the spread of several laws (--law a,b,c) says more than none";
+  const Output what = output(law.form);
+  const bool of_a_step = what == Output::batch || what == Output::learning_rate || what == Output::timescale;
+  if (!law.own_fit && (of_a_step || what == Output::loss)) {
+    text += std::string("; the spread of several laws (floplan ") +
+            (of_a_step ? "hyperparameters" : "optimum --law a,b,c") + ") says more than none";
+  }
   return Warning{"no_interval", text};
 }
 

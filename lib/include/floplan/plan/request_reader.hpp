@@ -224,6 +224,11 @@ class RequestReader {
     read("pp", layout.pipeline);
     read("dp", layout.data);
     if (!s.present()) return;
+    // Data parallelism is what the others leave.
+    if (const double rest = stage.accelerators / layout.accelerators();
+        !s.value("dp") && rest >= 1 && rest <= 1e9 && rest == std::floor(rest)) {
+      layout.data = static_cast<std::int64_t>(rest);
+    }
     if (count.failure == Failure::usage && !overridden && layout.accelerators() != stage.accelerators) {
       r_.assumptions.push_back({"layout_dropped", "stage \"" + stage.name + "\" has a layout for " +
                                                       print_short(layout.accelerators()) + " accelerators; on " +

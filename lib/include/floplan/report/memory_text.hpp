@@ -5,7 +5,9 @@
 //   Table t = memory_table(report);      Json j = memory_json(report, capacity);
 //
 // JSON: memory_bytes has the stage that needs most {weights, gathered, gradients, optimizer, activations, total, capacity,
-// stage}; stages the same of each, counted from 1. capacity is null where no accelerator was named, and so is fits.
+// stage}; stages the same of each, counted from 1. Activations are those of layers (the papers' formulas), embedding, head,
+// and of one layer that is recomputed; passes_waiting counts layers times microbatches. capacity is null where no
+// accelerator was named, and so is fits.
 //
 // Pitfall: GB is 1e9 bytes. What the runtime and communication buffers take is not in it.
 #pragma once
@@ -43,12 +45,18 @@ namespace floplan::report {
 
 [[nodiscard]] inline Json memory_json(const architecture::StageMemory& s) {
   return {{"stage", s.rank + 1},
-          {"parameters", s.parameters.all().total()},
+          {"layers", s.layers_held},
+          {"parameters_held", s.parameters.all().total()},
+          {"passes_waiting", s.waiting.dense_layers + s.waiting.expert_layers},
           {"weights", s.weights.value},
           {"gathered", s.gathered.value},
           {"gradients", s.gradients.value},
           {"optimizer", s.optimizer.value},
           {"activations", s.activations().value},
+          {"activations_layers", s.layers.total()},
+          {"activations_embedding", s.embedding_activations.value},
+          {"activations_head", s.head_activations.value},
+          {"activations_recomputed", s.recomputed.value},
           {"total", s.total().value}};
 }
 
