@@ -88,6 +88,8 @@ TEST_CASE("latent attention, expert patterns and the router's bias make DeepSeek
   reference::check(reference::row("model_file_active.csv", "DeepSeek V3"), parameter_count(file.shape).active.value);
   CHECK(file.warnings.empty());
   CHECK(file.layout->expert == 64);
+  CHECK(file.layout->expert_tensor == 0);
+  CHECK(read(small + "--expert-tensor-parallel-size 2").layout->expert_tensor == 2);
   CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq '([0]*1+[1]*3)'")
             .shape.experts->layers == LayerPattern::from(1, 4));
   CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq 2")
@@ -324,6 +326,7 @@ TEST_CASE("mixtures of Megatron-DeepSpeed are read with its own flags and defaul
   CHECK(bare.shape == file.shape);
   CHECK(warned(bare.warnings, "assumed", "--topk is not in the file: 1"));
   CHECK(warned(bare.warnings, "assumed", "--expert-interval is not in the file: 2"));
+  CHECK(read(small + "--num-experts 64 --moe-expert-parallel-size 8").shape == file.shape);
   CHECK(refused(small + "--num-experts 64 --mlp-type residual").code() == "unsupported_model_type");
   CHECK(thrown::says(refused(small + "--num-experts 64 --topk 1 --expert-interval 5"),
                      "--expert-interval must be at most"));

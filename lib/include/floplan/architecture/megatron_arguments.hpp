@@ -213,7 +213,8 @@ class MegatronReader {
 
   // Megatron-DeepSpeed has mixtures of its own, with other flags and defaults.
   [[nodiscard]] bool deepspeed() const {
-    return find({"--topk", "--expert-interval", "--mlp-type"}) && !find({"--moe-router-topk", "--moe-layer-freq"});
+    return find({"--topk", "--expert-interval", "--mlp-type", "--moe-expert-parallel-size"}) &&
+           !find({"--moe-router-topk", "--moe-layer-freq"});
   }
   // Megatron-DeepSpeed takes a list, one for each layer that has experts.
   [[nodiscard]] std::optional<FileNumber> expert_count() const {
@@ -346,6 +347,7 @@ class MegatronReader {
     degree("--pipeline-model-parallel-size", cut.pipeline);
     degree("--context-parallel-size", cut.context);
     degree("--expert-model-parallel-size", cut.expert);
+    degree("--expert-tensor-parallel-size", cut.expert_tensor);
     std::int64_t chunk = 0;
     degree("--num-layers-per-virtual-pipeline-stage", chunk);
     degree("--num-virtual-stages-per-pipeline-rank", cut.interleave);
