@@ -353,6 +353,11 @@ TEST_CASE("what may not run is told from what does, in braces, functions, select
   CHECK(read("[ -n \"$X\" ] && echo x\nK=32\n" + use).warnings.empty());
   const ModelFile flags = read("f() {\n  A=\"--qk-layernorm\"\n}\nx.py $A " + small);
   CHECK(warned(flags.warnings, "conditional", "--qk-layernorm stands in a branch (line 2)"));
+  const ModelFile whole = read("main() {\n  x.py " + small + "\n}\nmain\n");
+  CHECK(whole.shape == read(small).shape);
+  REQUIRE(whole.warnings.size() == 1);
+  CHECK(warned(whole.warnings, "conditional", "--swiglu, "));
+  CHECK(warned(whole.warnings, "conditional", " stand in branches (line 2) and are taken as given"));
 }
 
 TEST_CASE("flags that no command of a script uses are taken with a warning") {

@@ -385,11 +385,7 @@ class MegatronReader {
   ModelFile out;
   out.format = "Megatron-LM";
   detail::MegatronReader(list, out).read();
-  std::vector<Warning> once;
-  for (Warning& w : out.warnings) {
-    if (std::find(once.begin(), once.end(), w) == once.end()) once.push_back(std::move(w));
-  }
-  out.warnings = std::move(once);
+  out.warnings = detail::joined(out.warnings);
   return out;
 }
 

@@ -129,4 +129,36 @@ inline void check_flags(const ArgumentList& list, std::vector<Warning>& warnings
         {"unused_flags", "no command in the file uses " + unused + ": these flags are taken all the same"});
 }
 
+// A script whose every flag stands in one function gets one warning for it, and not one a flag; what is said twice is said
+// once.
+[[nodiscard]] inline std::vector<Warning> joined(const std::vector<Warning>& warnings) {
+  constexpr std::string_view one = " stands in a branch (line ";
+  std::vector<Warning> out;
+  std::vector<std::string> lines, names;
+  for (const Warning& w : warnings) {
+    const std::size_t at = w.message.find(one);
+    if (w.code != "conditional" || at == std::string::npos) {
+      if (std::find(out.begin(), out.end(), w) == out.end()) out.push_back(w);
+      continue;
+    }
+    const std::string name = w.message.substr(0, at);
+    const std::string line = w.message.substr(at + one.size(), w.message.find(')', at) - at - one.size());
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    names.push_back(name);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  const auto listed = [](const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& each : all) text += (text.empty() ? "" : ", ") + each;
+    return text;
+  };
+  if (names.size() == 1)
+    out.push_back({"conditional", names[0] + std::string(one) + lines[0] + ") and is taken as given"});
+  if (names.size() > 1) {
+    out.push_back(
+        {"conditional", listed(names) + " stand in branches (line " + listed(lines) + ") and are taken as given"});
+  }
+  return out;
+}
+
 }  // namespace floplan::architecture::detail
