@@ -136,8 +136,8 @@ inline constexpr std::array hugging_face_beside = {"num_labels",     "num_beams"
 
 // A thing and the names that other families have for it, which no class here reads.
 struct ForeignNames {
-  std::initializer_list<const char*> own;
-  std::initializer_list<const char*> others;
+  std::vector<const char*> own;
+  std::vector<const char*> others;
 };
 // A key, of whom it is read and what it says of a model whose class does not read it.
 struct UnreadKey {
@@ -281,8 +281,8 @@ inline void check_foreign_names(const FileKeys& keys, const HuggingFaceClass& c)
                    {"tie_embeddings", "tied_embeddings", "tie_embedding", "weight_tying", "tie_weights",
                     "share_embeddings", "share_input_output_embed", "untie_embeddings"}}};
   for (const ForeignNames& group : groups) {
-    const bool heads = std::string_view(*group.own.begin()) == "num_key_value_heads";
-    if (c.special == Special::latent && (heads || std::string_view(*group.own.begin()) == "head_dim")) continue;
+    const bool heads = std::string_view(group.own.front()) == "num_key_value_heads";
+    if (c.special == Special::latent && (heads || std::string_view(group.own.front()) == "head_dim")) continue;
     std::optional<JsonValue> own;
     for (const char* name : group.own) {
       if (!own) own = keys.find({name});
@@ -291,7 +291,7 @@ inline void check_foreign_names(const FileKeys& keys, const HuggingFaceClass& c)
       const auto value = keys.find({name});
       if (!value || own) continue;
       throw value->fail("is not a name that the class " + std::string(c.model_type) +
-                            " knows: " + keys.named(*group.own.begin()) + " must be given",
+                            " knows: " + keys.named(group.own.front()) + " must be given",
                         "unknown_key");
     }
   }
