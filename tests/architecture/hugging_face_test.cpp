@@ -31,7 +31,12 @@ std::string changed(const std::string& name, std::string_view part, std::string_
   REQUIRE(at != std::string::npos);
   return text.replace(at, part.size(), by);
 }
+// A file with more keys.
+std::string with(const std::string& name, const std::string& more) {
+  return changed(name, R"("vocab_size")", more + R"(, "vocab_size")");
+}
 ModelFile read(const std::string& text) { return read_model_file(text, "config.json"); }
+void accept(const std::string& text) { static_cast<void>(read(text)); }
 Error refused(const std::string& text) {
   return thrown::by([&] { static_cast<void>(read(text)); });
 }
@@ -51,10 +56,9 @@ TEST_CASE("what one token uses of a config.json's model is as counted from the c
   CHECK(oss.active_without_input_embedding() < oss.active);
 }
 
-TEST_CASE("a file that says everything, or leaves out what its format defines, is read without a warning") {
-  for (const char* name :
-       {"Llama 3.1 405B", "GPT-2", "GPT-2 XL", "BLOOM 176B", "Gemma 2 9B", "Qwen3 8B", "Mixtral 8x7B", "Falcon 40B",
-        "DeepSeek V2", "gpt-oss 120B", "Phi-4", "OLMo 2 32B", "DBRX", "MPT 7B"}) {
+TEST_CASE("a file that says everything is read without a warning") {
+  for (const char* name : {"Qwen3 8B", "EXAONE 4.0 32B", "Seed-OSS 36B", "GLM-4 9B 0414", "DeepSeek V2", "gpt-oss 120B",
+                           "Mistral NeMo 12B"}) {
     CAPTURE(name);
     const ModelFile file = named(name);
     CHECK(file.warnings.empty());
@@ -65,20 +69,167 @@ TEST_CASE("a file that says everything, or leaves out what its format defines, i
   CHECK(named("Kimi K2").model_type == "kimi_k2");
 }
 
-TEST_CASE("what a file leaves to its class is said when the count hangs on it") {
+TEST_CASE("all that a file leaves to its class is listed in one warning") {
+  const auto only = [](const ModelFile& file) {
+    REQUIRE(file.warnings.size() == 1);
+    CHECK(file.warnings[0].code == "assumed");
+    return file.warnings[0].message;
+  };
+  CHECK(only(named("Llama 2 7B")) ==
+        "config.json does not give num_key_value_heads (32, one a head), head_dim (128, hidden_size over "
+        "num_attention_heads), attention_bias (false), mlp_bias (false): taken as the class llama defines them");
+  CHECK(only(named("GPT-2")) ==
+        "config.json does not give tie_word_embeddings (true), head_dim (64, n_embd over n_head), n_inner (3072, four "
+        "times n_embd): taken as the class gpt2 defines them");
+  CHECK(warned(named("BLOOM 176B").warnings, "assumed", "intermediate_size (57344, four times n_embed)"));
+  CHECK(warned(read(changed("Falcon 7B", R"("multi_query": true,)", "")).warnings, "assumed", "multi_query (true)"));
+  CHECK(warned(read(changed("Falcon 7B", R"("bias": false,)", "")).warnings, "assumed", " bias (false)"));
   const ModelFile heads = read(changed("Qwen3 8B", "\"head_dim\": 128,", ""));
-  CHECK(warned(heads.warnings, "assumed", "head_dim is not in the file: 128 is taken"));
+  CHECK(warned(heads.warnings, "assumed", "head_dim (128)"));
   CHECK(heads.shape == named("Qwen3 8B").shape);
   const ModelFile tied = read(changed("Llama 2 7B", R"("tie_word_embeddings": false)", R"("rms_norm_eps": 1e-5)"));
-  CHECK(warned(tied.warnings, "assumed", "tie_word_embeddings"));
+  CHECK(warned(tied.warnings, "assumed", "tie_word_embeddings (false)"));
   CHECK_FALSE(tied.shape.tied_embeddings);
-  const ModelFile keys = read(changed("Mistral 7B", R"("num_key_value_heads": 8,)", ""));
-  CHECK(warned(keys.warnings, "assumed", "num_key_value_heads is not in the file: 8"));
-  const ModelFile gemma = named("Gemma 3 27B");
-  CHECK(warned(gemma.warnings, "assumed", "text_config.vocab_size is not in the file: 262208"));
+  CHECK(warned(named("Gemma 3 27B").warnings, "assumed", "text_config.vocab_size (262208)"));
   const ModelFile moe = read(changed("Qwen3 30B A3B", "\"head_dim\": 128,", ""));
-  CHECK(warned(moe.warnings, "assumed", "head_dim"));
+  CHECK(warned(moe.warnings, "assumed", "released models of this class have another"));
   CHECK(moe.shape.head_width == 64);
+}
+
+TEST_CASE("absent keys of mixtures and latent attention are the class's, and null says that there is none") {
+  const ModelFile rank = read(changed("DeepSeek V3", R"("q_lora_rank": 1536, )", ""));
+  CHECK(rank.shape == named("DeepSeek V3").shape);
+  CHECK(warned(rank.warnings, "assumed", "q_lora_rank (1536, null for none)"));
+  CHECK(named("DeepSeek V2 Lite").shape.latent->query_rank == 0);
+  const ModelFile shared = read(changed("DeepSeek V3", R"("n_shared_experts": 1, )", ""));
+  CHECK(shared.shape == named("DeepSeek V3").shape);
+  CHECK(warned(shared.warnings, "assumed", "n_shared_experts (1)"));
+  CHECK(read(changed("GLM-4.5", R"("n_shared_experts": 1, )", "")).shape == named("GLM-4.5").shape);
+  CHECK(
+      read(changed("GLM-4.5", R"("n_shared_experts": 1)", R"("n_shared_experts": null)")).shape.experts->shared_width ==
+      0);
+  CHECK(thrown::says(refused(changed("DeepSeek V2", R"("n_shared_experts": 2, )", "")),
+                     "n_shared_experts must be given"));
+  const ModelFile qwen = read(changed("Qwen1.5 MoE A2.7B", R"("shared_expert_intermediate_size": 5632,)", ""));
+  CHECK(qwen.shape == named("Qwen1.5 MoE A2.7B").shape);
+  CHECK(warned(qwen.warnings, "assumed", "shared_expert_intermediate_size (5632)"));
+  const std::string& count = R"("n_routed_experts": 256, )";
+  CHECK(refused(changed("DeepSeek V3", count, "")).code() == "missing_key");
+  CHECK(thrown::says(refused(changed("DeepSeek V3", count, R"("n_routed_experts": null, )")),
+                     "n_routed_experts must be given"));
+  CHECK(read(changed("Mistral 7B", R"("num_key_value_heads": 8)", R"("num_key_value_heads": null)")).shape.kv_heads ==
+        32);
+  const ModelFile keys = read(changed("Mistral 7B", R"("num_key_value_heads": 8,)", ""));
+  CHECK(warned(keys.warnings, "assumed", "num_key_value_heads (8)"));
+  CHECK(keys.shape.kv_heads == 8);
+  const ModelFile mpt = read(R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100})");
+  CHECK(mpt.shape.learned_positions == 0);
+  CHECK(warned(mpt.warnings, "assumed", "attn_config (a key and value a head, alibi)"));
+  CHECK(thrown::says(refused(changed("MPT 7B", "multihead_attention", "grouped_query_attention")),
+                     "attn_config.kv_n_heads"));
+}
+
+TEST_CASE("a misspelled key is refused with the nearest that is known, and never ignored") {
+  struct Case {
+    const char* name;
+    const char* right;
+    const char* wrong;
+  };
+  for (const Case& c : std::initializer_list<Case>{{"DeepSeek V3", "n_routed_experts", "n_routed_expert"},
+                                                   {"DeepSeek V3", "q_lora_rank", "q_lora_rnk"},
+                                                   {"DeepSeek V3", "n_shared_experts", "n_share_experts"},
+                                                   {"Llama 3.1 405B", "num_key_value_heads", "num_key_valu_heads"},
+                                                   {"Llama 3.1 405B", "mlp_bias", "mpl_bias"},
+                                                   {"Llama 3.1 405B", "tie_word_embeddings", "tie_words_embeddings"},
+                                                   {"Llama 3.1 405B", "attention_bias", "attention-bias"},
+                                                   {"Llama 3.2 1B", "head_dim", "head_dm"},
+                                                   {"Llama 3.2 1B", "head_dim", "headDim"},
+                                                   {"Qwen2.5 7B", "use_sliding_window", "use_slidng_window"},
+                                                   {"StarCoder 15B", "n_inner", "n_iner"}}) {
+    CAPTURE(c.wrong);
+    const Error error =
+        refused(changed(c.name, "\"" + std::string(c.right) + "\"", "\"" + std::string(c.wrong) + "\""));
+    CAPTURE(error.what());
+    CHECK(error.code() == "unknown_key");
+    CHECK(error.exit_status() == 4);
+    CHECK(thrown::says(error, c.wrong));
+    CHECK(thrown::says(error, "(nearest: " + std::string(c.right) + ")"));
+  }
+  CHECK(thrown::says(refused(changed("Llama 4 Scout", "\"head_dim\"", "\"head_dims\"")), "text_config.head_dims"));
+  CHECK(thrown::says(refused(changed("MPT 7B", "\"attn_type\"", "\"atn_type\"")), "attn_config.atn_type"));
+  CHECK_NOTHROW(accept(changed("Llama 3.1 405B", R"("vocab_size")",
+                               R"("num_labels": 2, "num_beams": 1, "torch_dtype": "bfloat16", "rope_theta": 5e5,
+                                  "pretraining_tp": 1, "is_encoder_decoder": false, "head_dm": null, "vocab_size")")));
+}
+
+TEST_CASE("another family's name for what a file does not give otherwise is refused") {
+  for (const char* name : {"n_kv_heads", "num_kv_head", "kv_heads", "num_query_groups", "num_key_value_head"}) {
+    CAPTURE(name);
+    const Error error = refused(changed("Llama 3.1 405B", "\"num_key_value_heads\"", "\"" + std::string(name) + "\""));
+    CHECK(error.code() == "unknown_key");
+    CHECK(error.where() == "config.json:2");
+    CHECK(thrown::says(error, name));
+    CHECK(thrown::says(error, "num_key_value_heads"));
+  }
+  CHECK(refused(with("Llama 2 7B", R"("head_size": 64)")).code() == "unknown_key");
+  CHECK(refused(with("GPT-2", R"("d_ff": 64)")).code() == "unknown_key");
+  CHECK(refused(with("GPT-2", R"("tie_embeddings": false)")).code() == "unknown_key");
+  CHECK_NOTHROW(accept(with("Llama 3.1 405B", R"("n_kv_heads": 8)")));
+  CHECK(thrown::says(refused(with("GPT-2", R"("num_key_value_heads": 4)")), "keys and values for every head"));
+  CHECK(thrown::says(refused(with("GPT-2", R"("head_dim": 32)")), "n_embd over n_head"));
+  CHECK(thrown::says(refused(with("BLOOM 176B", R"("intermediate_size": 4)")), "must be 57344"));
+}
+
+TEST_CASE("experts, latent attention and encoders in a class that has none are refused with the key") {
+  for (const char* key : {"num_local_experts", "num_experts", "n_routed_experts", "num_experts_per_tok", "kv_lora_rank",
+                          "moe_intermediate_size", "moe_num_experts", "n_shared_experts", "q_lora_rank", "index_topk",
+                          "index_n_heads", "encoder_layers"}) {
+    CAPTURE(key);
+    const std::string name = "\"" + std::string(key) + "\": ";
+    const Error error = refused(with("Llama 3.1 405B", name + "8"));
+    CHECK(error.code() == "unsupported_model_type");
+    CHECK(thrown::says(error, key));
+    CHECK_NOTHROW(accept(with("Llama 3.1 405B", name + "0")));
+    CHECK_NOTHROW(accept(with("Llama 3.1 405B", name + "null")));
+  }
+  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "use_qk_norm", "multi_query"}) {
+    CAPTURE(key);
+    const std::string name = "\"" + std::string(key) + "\": ";
+    const Error error = refused(with("Llama 3.1 405B", name + "true"));
+    CHECK(error.code() == "unsupported_model_type");
+    CHECK(thrown::says(error, key));
+    CHECK_NOTHROW(accept(with("Llama 3.1 405B", name + "false")));
+  }
+  CHECK_NOTHROW(accept(with("Llama 4 Scout", R"("use_qk_norm": true)")));
+  CHECK(thrown::says(refused(with("Qwen3 30B A3B", R"("shared_expert_intermediate_size": 64)")), "shared_expert"));
+  CHECK(thrown::says(refused(with("Mixtral 8x7B", R"("n_shared_experts": 1)")), "n_shared_experts"));
+  CHECK(warned(read(with("Mistral 7B", R"("attention_bias": true)")).warnings, "not_read", "attention_bias is true"));
+  const Error both = refused(with("DeepSeek V3", R"("index_topk": 2048, "index_n_heads": 64)"));
+  CHECK(thrown::says(both, "index_topk is not supported: its attention chooses tokens by an indexer"));
+}
+
+TEST_CASE("a modelling class of another family than model_type names is refused") {
+  const auto of = [](const char* name, const std::string& architecture) {
+    return with(name, R"("architectures": [")" + architecture + "\"]");
+  };
+  for (const char* other : {"MixtralForCausalLM", "MambaForCausalLM", "GPT2LMHeadModel", "T5ForConditionalGeneration",
+                            "Qwen2MoeForCausalLM", "BertModel"}) {
+    CAPTURE(other);
+    const Error error = refused(of("Llama 3.1 405B", other));
+    CHECK(error.code() == "unsupported_model_type");
+    CHECK(thrown::says(error, other));
+  }
+  for (const char* own :
+       {"LlamaForCausalLM", "LlamaForSequenceClassification", "LlamaModel", "GraniteForCausalLM", "OrionForCausalLM"})
+    CHECK_NOTHROW(accept(of("Llama 3.1 405B", own)));
+  CHECK_NOTHROW(accept(of("Kimi K2", "DeepseekV3ForCausalLM")));
+  CHECK_NOTHROW(accept(of("gpt-oss 20B", "GptOssForCausalLM")));
+  CHECK_NOTHROW(accept(of("StarCoder 15B", "GPTBigCodeForCausalLM")));
+  CHECK_NOTHROW(accept(changed("Gemma 3 27B", R"("model_type": "gemma3",)",
+                               R"("model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"],)")));
+  const Error around = refused(changed("Gemma 3 27B", R"("model_type": "gemma3",)", R"("model_type": "t5",)"));
+  CHECK(around.code() == "unsupported_model_type");
+  CHECK(thrown::says(around, "got \"t5\""));
 }
 
 TEST_CASE("layers for further tokens and towers for images are left out of the count, which a warning says") {

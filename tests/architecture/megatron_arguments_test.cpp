@@ -88,6 +88,8 @@ TEST_CASE("latent attention, expert patterns and the router's bias make DeepSeek
   reference::check(reference::row("model_file_active.csv", "DeepSeek V3"), parameter_count(file.shape).active.value);
   CHECK(file.warnings.empty());
   CHECK(file.layout->expert == 64);
+  CHECK(file.layout->expert_tensor == 0);
+  CHECK(read(small + "--expert-tensor-parallel-size 2").layout->expert_tensor == 2);
   CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq '([0]*1+[1]*3)'")
             .shape.experts->layers == LayerPattern::from(1, 4));
   CHECK(read(small + "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 32 --moe-layer-freq 2")
@@ -216,13 +218,11 @@ TEST_CASE("plain lists, one flag or word a line, quoted values, carriage returns
 }
 
 TEST_CASE("flags that are not known are passed over, unless they look like the shape's") {
-  const ModelFile file =
-      read(small + "--lr 3e-4 --hidden-dropout 0 --vocab-file v.json --num-layer 9 --moe-num-experts 3");
+  const ModelFile file = read(small + "--lr 3e-4 --hidden-dropout 0 --vocab-file v.json --moe-num-experts 3");
   CHECK(file.shape == read(small).shape);
   CHECK(warned(file.warnings, "unknown_flag", "--moe-num-experts (line 1) is not known and not read (nearest: "));
   CHECK_FALSE(warned(file.warnings, "unknown_flag", "--lr"));
   CHECK_FALSE(warned(file.warnings, "unknown_flag", "--vocab-file"));
-  CHECK(warned(read(small + "--num_layers 9").warnings, "unknown_flag", "--num_layers"));
   CHECK(warned(read(small + "--mtp-num-layers 1").warnings, "not_counted", "--mtp-num-layers"));
 }
 
@@ -260,4 +260,133 @@ TEST_CASE("a value that cannot be is an error at its line with its flag") {
                      "--max-position-embeddings must be given"));
   CHECK(thrown::says(refused("--hidden-size 64"), "--num-layers or --encoder-num-layers must be given"));
   CHECK(thrown::says(refused("--num-layers 2\n--x \"never closed"), "train.sh:2: a quote must close"));
+}
+
+TEST_CASE("a flag that is nearly one of the shape's, or its negation, is refused with the nearest") {
+  struct Case {
+    const char* flag;
+    const char* nearest;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{"--swigl", "--swiglu"},
+                                   {"--swigluu", "--swiglu"},
+                                   {"--no-swiglu", "--swiglu"},
+                                   {"--use-swiglu", "--swiglu"},
+                                   {"--num-query-group 2", "--num-query-groups"},
+                                   {"--untie-embedding-and-output-weights", "--untie-embeddings-and-output-weights"},
+                                   {"--untie-embeddings", "--untie-embeddings-and-output-weights"},
+                                   {"--disable-linear-bias", "--disable-bias-linear"},
+                                   {"--no-bias-linear", "--disable-bias-linear"},
+                                   {"--moe-router-topkk 2", "--moe-router-topk"},
+                                   {"--num-layer 9", "--num-layers"},
+                                   {"--num_layers 9", "--num-layers"},
+                                   {"--no-qk-layernorm", "--qk-layernorm"}}) {
+    CAPTURE(c.flag);
+    const Error error = refused(small + "\n" + c.flag);
+    CAPTURE(error.what());
+    CHECK(error.code() == "unknown_flag");
+    CHECK(error.where() == "train.sh:2");
+    CHECK(thrown::says(error, "(nearest: " + std::string(c.nearest) + ")"));
+  }
+  CHECK(read(small + "--top_k 5 --lora-rank 8 --attention-dropout 0 --num-workers 4 --no-bias-swiglu-fusion " +
+             "--moe-router-pre-softmax --use-flash-attn --transformer-impl local")
+            .warnings.empty());
+}
+
+TEST_CASE("a switch that is set to false, no, off or 0 is off") {
+  const std::string plain = small.substr(0, small.find("--swiglu")) + small.substr(small.find("--normalization"));
+  for (const char* off : {"--swiglu=False", "--swiglu=0", "--swiglu: no", "--swiglu: off", "--swiglu: 0",
+                          "--swiglu: FALSE", "--swiglu false"}) {
+    CAPTURE(off);
+    CHECK_FALSE(read(plain + "\n" + off + "\n").shape.gated);
+  }
+  for (const char* on : {"--swiglu", "--swiglu=True", "--swiglu: yes", "--swiglu: on", "--swiglu train.py"}) {
+    CAPTURE(on);
+    CHECK(read(plain + "\n" + on + "\n").shape.gated);
+  }
+  CHECK(thrown::says(refused(plain + "--swiglu=maybe"), "--swiglu must be true or false, got \"maybe\""));
+  CHECK(thrown::says(refused(plain + "--swiglu=$GATED"), "got $GATED, which the file does not set"));
+}
+
+TEST_CASE("mixtures of Megatron-DeepSpeed are read with its own flags and defaults") {
+  const ModelFile file = read(small + "--num-experts 64 --topk 1 --expert-interval 2");
+  REQUIRE(file.shape.experts);
+  CHECK(file.shape.experts->count == 64);
+  CHECK(file.shape.experts->active == 1);
+  CHECK(file.shape.experts->layers == LayerPattern(std::vector<bool>{false, true, false, true}));
+  for (const char* list :
+       {"--num-experts 64 64 --topk 1 --expert-interval 2", "--topk 1 --expert-interval 2 --num-experts '64 64'"}) {
+    CAPTURE(list);
+    CHECK(read(small + list).shape == file.shape);
+  }
+  CHECK(read("E=\"64 64\"\n" + small + "--topk 1 --expert-interval 2 --num-experts $E").shape == file.shape);
+  CHECK(thrown::says(refused(small + "--topk 1 --num-experts 64 128"),
+                     "must be one number for all layers, got 64 and 128"));
+  const ModelFile bare = read(small + "--num-experts 64 --mlp-type standard");
+  CHECK(bare.shape == file.shape);
+  CHECK(warned(bare.warnings, "assumed", "--topk is not in the file: 1"));
+  CHECK(warned(bare.warnings, "assumed", "--expert-interval is not in the file: 2"));
+  CHECK(read(small + "--num-experts 64 --moe-expert-parallel-size 8").shape == file.shape);
+  CHECK(refused(small + "--num-experts 64 --mlp-type residual").code() == "unsupported_model_type");
+  CHECK(thrown::says(refused(small + "--num-experts 64 --topk 1 --expert-interval 5"),
+                     "--expert-interval must be at most"));
+  CHECK(thrown::says(refused(small + "--num-experts 4 --moe-layer-freq 2 --expert-interval 2"),
+                     "beside --moe-layer-freq"));
+}
+
+TEST_CASE("what may not run is told from what does, in braces, functions, select, case and after a line's last &&") {
+  const std::string use = small + "--kv-channels $K\n";
+  for (const char* twice :
+       {"[ -n \"$X\" ] && {\n  K=32\n}\n", "[ -n \"$X\" ] || {\nK=32; }\n", "set_k() {\n  K=32\n}\n",
+        "set_k () {\n  K=32\n}\n", "function set_k {\n  K=32\n}\n", "set_k(){ K=32; }\n",
+        "select x in a b; do\n  K=32\ndone\n", "test -n \"$X\" &&\n  K=32\n", "case $X in\n  big) K=32;;\nesac\n"}) {
+    CAPTURE(twice);
+    CHECK(thrown::says(refused("K=16\n" + std::string(twice) + use), "$K, which lines 1 and "));
+    const ModelFile once = read(twice + use);
+    CHECK(once.shape.head_width == 32);
+    CHECK(warned(once.warnings, "conditional", "--kv-channels hangs on $K, which line "));
+    const ModelFile sum = read(twice + std::string("L=$((K * 2))\n") + small + "--kv-channels ${L}");
+    CHECK(warned(sum.warnings, "conditional", "--kv-channels hangs on $K"));
+    CHECK(read("K=32\n" + std::string(twice) + use).warnings.empty());
+  }
+  CHECK(read("K=16\n{\n  K=32\n}\n" + use).shape.head_width == 32);
+  CHECK(read("[ -n \"$X\" ] && echo x\nK=32\n" + use).warnings.empty());
+  const ModelFile flags = read("f() {\n  A=\"--qk-layernorm\"\n}\nx.py $A " + small);
+  CHECK(warned(flags.warnings, "conditional", "--qk-layernorm stands in a branch (line 2)"));
+  const ModelFile whole = read("main() {\n  x.py " + small + "\n}\nmain\n");
+  CHECK(whole.shape == read(small).shape);
+  REQUIRE(whole.warnings.size() == 1);
+  CHECK(warned(whole.warnings, "conditional", "--swiglu, "));
+  CHECK(warned(whole.warnings, "conditional", " stand in branches (line 2) and are taken as given"));
+}
+
+TEST_CASE("flags that no command of a script uses are taken with a warning") {
+  const std::string text = "MODEL=(\n" + small + "\n)\nEXTRA=\"--qk-layernorm\"\nALL=\"${MODEL[@]}\"\n";
+  const ModelFile unused = read(text + "python x.py $ALL\n");
+  CHECK(unused.shape.query_key_norm == architecture::QueryKeyNorm::per_head);
+  CHECK(warned(unused.warnings, "unused_flags", "no command in the file uses EXTRA (line 4)"));
+  CHECK_FALSE(warned(unused.warnings, "unused_flags", "MODEL"));
+  CHECK(read(text + "python x.py $ALL \"$EXTRA\"\n").warnings.empty());
+  CHECK(warned(read(text).warnings, "unused_flags", "MODEL (line 2)"));
+}
+
+TEST_CASE("embedding norms, attention sinks, gates and positions without weights are read, and other layers refused") {
+  CHECK(read(small + "--embed-layernorm").shape.embedding_norm);
+  CHECK(read(small + "--softmax-type learnable").shape.attention_sinks);
+  CHECK_FALSE(read(small + "--softmax-type off-by-one").shape.attention_sinks);
+  for (const char* type : {"alibi", "none", "rotary"})
+    CHECK(read(small + "--position-embedding-type " + type).shape.learned_positions == 0);
+  CHECK(thrown::says(refused(small + "--position-embedding-type relative"), "got \"relative\""));
+  CHECK(
+      read(small.substr(0, small.find("--swiglu")) + small.substr(small.find("--norm")) + "--quick-geglu").shape.gated);
+  for (const char* flag : {"--attention-output-gate", "--experimental-attention-variant gated_delta_net",
+                           "--spec my.layers get_spec", "--attention-output-gate=true"}) {
+    CAPTURE(flag);
+    const Error error = refused(small + "\n" + flag);
+    CHECK(error.code() == "unsupported_model_type");
+    CHECK(error.where() == "train.sh:2");
+  }
+  CHECK(read(small + "--attention-output-gate=false").shape == read(small).shape);
+  CHECK(thrown::says(refused(small + "\n--seq-length 1000000001"),
+                     "train.sh:2: --seq-length must be a whole number from 1"));
 }

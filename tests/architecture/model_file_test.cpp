@@ -85,6 +85,63 @@ TEST_CASE("what llm-analysis leaves out is that of the class that it names") {
                      "num_key_value_heads must divide n_head (32), got 5"));
 }
 
+TEST_CASE("a wide gate is warned about in a mixture too, with both counts") {
+  const ModelFile wide = read(with(llama, R"("ffn_embed_dim": 16384)", R"("moe_num_experts": 8, "moe_top_k": 2)"));
+  CHECK(wide.shape.experts->width == 16384);
+  CHECK(warned(wide.warnings, "wide_gated_block", "8/3 times the width (11008)"));
+  CHECK_FALSE(warned(
+      read(with(llama, R"("ffn_embed_dim": 16384)", R"("ffn_embed_dim": 14336, "moe_num_experts": 8, "moe_top_k": 2)"))
+          .warnings,
+      "wide_gated_block"));
+}
+
+TEST_CASE(
+    "a simulator's model that contradicts itself, misspells a key or names layers it has no keys for is refused") {
+  const std::string both = R"("num_key_value_heads": 32, "num_key_value_groups": )";
+  const Error twice = refused(with(llama, R"("num_key_value_heads": 32)", both + "8"));
+  CHECK(twice.code() == "disagrees");
+  CHECK(thrown::says(twice, "num_key_value_groups must be n_head over num_key_value_heads (32 over 32), got 8"));
+  CHECK(read(with(llama, R"("num_key_value_heads": 32)", both + "1.0")).shape.kv_heads == 32);
+  CHECK(read(with(llama, R"("vocab_size")", R"("head_dim": 64, "vocab_size")")).shape.head_width == 64);
+  CHECK(read(with(llama, R"("vocab_size")", R"("tie_word_embeddings": true, "vocab_size")")).shape.tied_embeddings);
+  for (const char* type : {"deepseek_v3", "kimi_k2", "mamba", "glm4_moe", "llama4_text"}) {
+    CAPTURE(type);
+    const Error error =
+        refused(with(llama, R"("model_type": "llama")", R"("model_type": ")" + std::string(type) + "\""));
+    CHECK(error.code() == "unsupported_model_type");
+    CHECK(thrown::says(error, type));
+  }
+  CHECK(thrown::says(refused(with(llama, R"("model_type": "llama")", R"("model_type": "mixtral")")),
+                     "moe_num_experts must be given"));
+  CHECK(refused(with(llama, "num_key_value_heads", "num_key_value_head")).code() == "unknown_key");
+  CHECK(thrown::says(refused(with(llama, R"("max_seq_len": 4096)", R"("max_seq_len": 1000000001)")), "max_seq_len"));
+  const std::string small =
+      R"({"hidden": 4096, "feedforward": 16384, "seq_size": 2048, "attn_heads": 32, "attn_size": 128, "num_blocks": 24})";
+  const ModelFile grouped = read(with(small, R"("seq_size")", R"("kv_heads": 8, "vocab_size": 32000, "seq_size")"));
+  CHECK(grouped.shape.kv_heads == 8);
+  CHECK(grouped.shape.vocabulary == 32000);
+  CHECK_FALSE(warned(grouped.warnings, "assumed", "51200"));
+  CHECK(thrown::says(refused(with(small, R"("seq_size")", R"("kv_heads": 5, "seq_size")")), "kv_heads must divide"));
+  CHECK(
+      thrown::says(refused(with(small, "2048", "1000000001")), "seq_size must be a whole number from 1 to 1000000000"));
+  CHECK(refused(with(small, "\"seq_size\"", "\"vocab_sizes\": 9, \"seq_size\"")).code() == "unknown_key");
+}
+
+TEST_CASE("a script may begin with a test in brackets, and a list of JSON is not one") {
+  const std::string flags =
+      "--num-layers 4 --hidden-size 64 --ffn-hidden-size 128 --num-attention-heads 4 --padded-vocab-size 512 "
+      "--position-embedding-type rope\n";
+  for (const char* first : {"[ -z \"$1\" ] && exit 1\n", "[[ $X == 1 ]] || exit\n", "[ \"$#\" -lt 1 ] && exit\n",
+                            "[ ! -f x ] && exit\n", "[ a = a ] && echo x\n"}) {
+    CAPTURE(first);
+    CHECK(read(first + flags).format == "Megatron-LM");
+  }
+  for (const char* list : {"[\"--num-layers\", 4]", "[ -1, \"--num-layers\"]", "[[1]]", "[ true ]"}) {
+    CAPTURE(list);
+    CHECK(refused(list).code() == "unknown_format");
+  }
+}
+
 TEST_CASE("what is no model is refused with what is taken, in one line and at once") {
   const std::string junk(10'000'000, 'x');
   std::string noise;
@@ -115,6 +172,8 @@ TEST_CASE("what is no model is refused with what is taken, in one line and at on
   }
   CHECK(thrown::says(refused("\xFF\xFE{"), "byte order mark of UTF-16"));
   CHECK(thrown::says(refused("{}"), "must be a model: config.json of Hugging Face"));
+  CHECK(thrown::says(refused(std::string("\xFF\xFE\0\0{\0\0\0", 8)), "byte order mark of UTF-32"));
+  CHECK(thrown::says(refused(std::string("\0\0\xFE\xFF\0\0\0{", 8)), "byte order mark of UTF-32"));
   CHECK(refused("{\"hidden_size\": 4}").code() == "missing_key");
 }
 

@@ -7,10 +7,11 @@
 //
 // The class that model_type names decides what the file does not say (hugging_face_class.hpp). A text model nested in
 // text_config is read from there, and what sees or hears beside it is not counted, with a warning. Keys that change no
-// weight and no attention are not read: quantization, rotary scaling, generation.
+// weight and no attention are not read: quantization, rotary scaling, generation. A key that would change a count and is
+// not read is an error (hugging_face_keys.hpp); all that is taken because the file does not say it is in one warning.
 //
 // Errors: Error(data) at file:line with the key as the file has it; unknown_model_type with the nearest that are known,
-// unsupported_model_type with the reason for a shape that is no Transformer of ours.
+// unsupported_model_type with the reason for a shape that is no Transformer of ours, unknown_key.
 // Pitfall: layers for the prediction of several tokens (num_nextn_predict_layers) are in a checkpoint's total and not here.
 #pragma once
 
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "floplan/architecture/hugging_face_class.hpp"
+#include "floplan/architecture/hugging_face_keys.hpp"
 #include "floplan/architecture/hugging_face_layers.hpp"
 #include "floplan/architecture/hugging_face_refused.hpp"
 #include "floplan/architecture/model_file_parts.hpp"
@@ -47,14 +49,12 @@ class HuggingFaceReader {
     layers_ = keys_.dimension({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_layers);
     width_ = keys_.dimension({"hidden_size", "n_embd", "d_model", "n_embed"});
     const Names heads = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
-    heads_ = c_.default_heads > 0 ? keys_.dimension_or(heads, c_.default_heads, "the class's default")
-                                  : keys_.dimension(heads);
+    heads_ = c_.default_heads > 0 ? keys_.dimension_or(heads, c_.default_heads, "") : keys_.dimension(heads);
     t_.layers = layers_.value;
     t_.width = width_.value;
     t_.heads = heads_.value;
-    t_.vocabulary = c_.default_vocabulary > 0
-                        ? keys_.dimension_or({"vocab_size"}, c_.default_vocabulary, "the class's default").value
-                        : keys_.dimension({"vocab_size"}).value;
+    t_.vocabulary = c_.default_vocabulary > 0 ? keys_.dimension_or({"vocab_size"}, c_.default_vocabulary, "").value
+                                              : keys_.dimension({"vocab_size"}).value;
     t_.tied_embeddings = tied();
     switch (c_.special) {
       case Special::mpt: mpt(); break;
@@ -75,12 +75,10 @@ class HuggingFaceReader {
     if (value && value->boolean()) throw unsupported(*value, why);
   }
 
-  // transformers writes a default of its base class, true, only where the class has another.
   [[nodiscard]] bool tied() const {
     if (const auto own = keys_.find({"tie_word_embeddings"})) return own->boolean();
     if (const auto around = outer_.find({"tie_word_embeddings"})) return around->boolean();
-    if (!c_.tied) keys_.warn_assumed("tie_word_embeddings", "false", "the class's default");
-    return c_.tied;
+    return keys_.flag_or("tie_word_embeddings", c_.tied);
   }
 
   void usual() {
@@ -95,17 +93,17 @@ class HuggingFaceReader {
     read_experts(keys_, c_, t_);
     // gpt-oss, Mixtral and their like have no dense layer, and there intermediate_size is an expert's.
     if (t_.dense_layers() > 0) feed_forward_width();
-    if (c_.query_key_norm_if == nullptr || keys_.flag(c_.query_key_norm_if, false))
+    if (c_.query_key_norm_if == nullptr || keys_.flag_or(c_.query_key_norm_if, false))
       t_.query_key_norm = c_.query_key_norm;
     switch (c_.special) {
       case Special::falcon: falcon_norms(); break;
       case Special::phi:
         refuse_if("qk_layernorm", "norms of queries and keys with biases cannot be described");
-        t_.biases.head = c_.head_bias || keys_.flag("lm_head_bias", false);
+        t_.biases.head = c_.head_bias || keys_.flag_or("lm_head_bias", false);
         break;
       case Special::stablelm:
         refuse_if("qk_layernorm", "norms of queries and keys that differ between heads cannot be described");
-        if (keys_.flag("use_parallel_residual", false)) t_.norms_a_layer = 1;
+        if (keys_.flag_or("use_parallel_residual", false)) t_.norms_a_layer = 1;
         break;
       case Special::opt: opt(); break;
       case Special::gpt_neo: gpt_neo_layers(); break;
@@ -116,27 +114,40 @@ class HuggingFaceReader {
   void key_value_heads() {
     const Names names = {"num_key_value_heads", "n_head_kv", "num_kv_heads", "kv_n_heads"};
     if (c_.special == Special::one_key_head || c_.special == Special::falcon) {
-      const bool grouped = c_.special == Special::falcon && keys_.flag("new_decoder_architecture", false);
+      const bool grouped = c_.special == Special::falcon && keys_.flag_or("new_decoder_architecture", false);
       if (!grouped) {
-        t_.kv_heads = keys_.flag("multi_query", true) ? 1 : t_.heads;
+        t_.kv_heads = keys_.flag_or("multi_query", true) ? 1 : t_.heads;
         return;
       }
     }
+    t_.kv_heads = t_.heads;
     const auto given = keys_.optional_dimension(names);
-    const FileNumber kv = given              ? *given
-                          : c_.kv_heads == 0 ? heads_
-                                             : keys_.dimension_or(names, c_.kv_heads, "the class's default");
-    kv.must_divide(heads_);
-    t_.kv_heads = kv.value;
+    if (has_plain_heads(c_)) {
+      if (given && given->value != t_.heads)
+        throw given->fail("must be " + std::to_string(t_.heads) + ", as the class has keys and values for every head");
+      return;
+    }
+    if (given) {
+      given->must_divide(heads_);
+      t_.kv_heads = given->value;
+    } else if (c_.kv_heads > 0 && !keys_.says_null("num_key_value_heads")) {
+      const FileNumber kv = keys_.dimension_or(names, c_.kv_heads, "");
+      kv.must_divide(heads_);
+      t_.kv_heads = kv.value;
+    } else {
+      keys_.warn_assumed("num_key_value_heads", std::to_string(t_.heads), "one a head");
+    }
   }
 
   void head_width() {
     if (c_.head_width > 0) {
-      t_.head_width = keys_.dimension_or({"head_dim"}, c_.head_width, "the class's default").value;
+      t_.head_width = keys_.dimension_or({"head_dim"}, c_.head_width, "").value;
       return;
     }
     if (const auto given = keys_.optional_dimension({"head_dim"})) {
       t_.head_width = given->value;
+      if (has_plain_heads(c_) && given->value * heads_.value != width_.value)
+        throw given->fail("must be " + width_.name + " over " + heads_.name + ", which is all that the class builds");
       return;
     }
     if (width_.value % heads_.value != 0) {
@@ -145,17 +156,17 @@ class HuggingFaceReader {
                         "does_not_divide");
     }
     t_.head_width = width_.value / heads_.value;
-    if (!c_.head_width_published) {
-      keys_.warn_assumed("head_dim", std::to_string(t_.head_width),
-                         width_.name + " over " + heads_.name + "; released models of this class have another");
-    }
+    keys_.warn_assumed("head_dim", std::to_string(t_.head_width),
+                       width_.name + " over " + heads_.name +
+                           (c_.head_width_published ? "" : "; released models of this class have another"));
   }
 
   void latent() {
-    if (const auto indexer = keys_.find({"index_topk", "index_n_heads"})) throw unsupported(*indexer, token_indexer);
     LatentAttention a;
     const auto query_rank = keys_.optional_dimension({"q_lora_rank"});
-    a.query_rank = query_rank ? query_rank->value : 0;
+    a.query_rank = query_rank ? query_rank->value : keys_.says_null("q_lora_rank") ? 0 : c_.query_rank;
+    if (!query_rank && a.query_rank > 0)
+      keys_.warn_assumed("q_lora_rank", std::to_string(a.query_rank), "null for none");
     a.kv_rank = keys_.dimension({"kv_lora_rank"}).value;
     a.plain_width = keys_.dimension({"qk_nope_head_dim"}).value;
     a.rotary_width = keys_.dimension({"qk_rope_head_dim"}).value;
@@ -166,7 +177,7 @@ class HuggingFaceReader {
   }
 
   [[nodiscard]] bool bias(const char* key, bool otherwise) const {
-    return key == nullptr ? otherwise : keys_.flag(key, otherwise);
+    return key == nullptr ? otherwise : keys_.flag_or(key, otherwise);
   }
   void biases() {
     t_.biases.queries_keys_values = bias(c_.attention_bias, c_.attention_bias_default);
@@ -187,12 +198,21 @@ class HuggingFaceReader {
       return;
     }
     const Names names = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
-    const auto given = c_.width == WidthKeys::four_times ? std::nullopt : keys_.optional_dimension(names);
     if (c_.width == WidthKeys::given) {
       t_.ffn_width = keys_.dimension(names).value;
-    } else {
-      t_.ffn_width = given ? given->value : product(width_, {4, "", "four"});
+      return;
     }
+    const std::int64_t four = product(width_, {4, "", "four"});
+    const auto given = keys_.optional_dimension(names);
+    t_.ffn_width = given ? given->value : four;
+    if (given && c_.width == WidthKeys::four_times && given->value != four)
+      throw given->fail("must be " + std::to_string(four) + ", as the class has four times " + width_.name);
+    if (given) return;
+    const bool falcon = c_.special == Special::falcon;
+    const char* const own = falcon                                                ? "ffn_hidden_size"
+                            : c_.special == Special::gpt_neo || c_.embedding_norm ? "intermediate_size"
+                                                                                  : "n_inner";
+    keys_.warn_assumed(own, std::to_string(four), "four times " + width_.name);
   }
 
   void falcon_norms() {
@@ -200,7 +220,7 @@ class HuggingFaceReader {
       const auto norms = keys_.find({"num_ln_in_parallel_attn"});
       t_.norms_a_layer = norms ? norms->whole_number(1, 2) : 2;
     } else {
-      t_.norms_a_layer = keys_.flag("parallel_attn", true) ? 1 : 2;
+      t_.norms_a_layer = keys_.flag_or("parallel_attn", true) ? 1 : 2;
     }
   }
 
@@ -240,38 +260,45 @@ class HuggingFaceReader {
     }
     LayerPattern pattern(std::move(local));
     if (pattern.count() > 0)
-      t_.local = LocalAttention{keys_.dimension_or({"window_size"}, 256, "the class's default").value, false, pattern};
+      t_.local = LocalAttention{keys_.dimension_or({"window_size"}, 256, "").value, false, pattern};
   }
 
   void mpt() {
-    const auto ratio = keys_.optional_dimension({"expansion_ratio"});
-    t_.ffn_width = product(width_, ratio ? *ratio : FileNumber{4, "", "four"});
-    const bool without_bias = keys_.flag("no_bias", true);
+    const FileNumber ratio = keys_.dimension_or({"expansion_ratio"}, 4, "");
+    t_.ffn_width = product(width_, ratio);
+    const bool without_bias = keys_.flag_or("no_bias", true);
     t_.norm = keys_.word("norm_type").find("rms") != std::string::npos ? Norm::rms
               : without_bias                                           ? Norm::layer_without_bias
                                                                        : Norm::layer;
     if (!without_bias) t_.biases = {true, true, true, false};
     t_.kv_heads = t_.heads;
-    bool placed = false;  // by ALiBi or rotation, and not by learned vectors
+    bool placed = true;  // by ALiBi or rotation, and not by learned vectors
     if (keys_.find({"attn_config"})) {
       const FileKeys attention = keys_.inside("attn_config");
+      check_spelling(attention);
       const auto norm = attention.find({"qk_ln"});
       if (norm && norm->boolean()) throw unsupported(*norm, "norms of queries and keys of this class are not known");
-      placed = attention.flag("alibi", false) || attention.flag("rope", false);
+      placed = attention.flag("rope", false) || attention.flag_or("alibi", true);
       const std::string type = attention.word("attn_type", "multihead_attention");
       if (type == "multiquery_attention") t_.kv_heads = 1;
+      if (type == "grouped_query_attention") static_cast<void>(attention.required({"kv_n_heads"}));
       if (const auto kv = attention.optional_dimension({"kv_n_heads"})) {
         kv->must_divide(heads_);
         t_.kv_heads = kv->value;
       }
+    } else {
+      keys_.warn_assumed("attn_config", "a key and value a head, alibi", "");
     }
-    if (!placed && keys_.flag("learned_pos_emb", true)) t_.learned_positions = keys_.dimension({"max_seq_len"}).value;
+    if (!placed && keys_.flag_or("learned_pos_emb", true))
+      t_.learned_positions = keys_.dimension({"max_seq_len"}).value;
     head_width();
   }
 
   void dbrx() {
     const FileKeys attention = keys_.inside("attn_config");
     const FileKeys blocks = keys_.inside("ffn_config");
+    check_spelling(attention);
+    check_spelling(blocks);
     const FileNumber kv = attention.dimension({"kv_n_heads"});
     kv.must_divide(heads_);
     t_.kv_heads = kv.value;
@@ -326,7 +353,8 @@ class HuggingFaceReader {
 [[nodiscard]] inline ModelFile read_hugging_face(const LocatedJson& document) {
   ModelFile out;
   out.format = "Hugging Face";
-  const detail::FileKeys outer(document.root(), out.warnings);
+  std::vector<std::string> taken;
+  const detail::FileKeys outer(document.root(), out.warnings, &taken);
   std::optional<detail::FileKeys> text;
   for (const char* name : {"text_config", "language_config", "llm_config"}) {
     if (!text && outer.find({name})) text = outer.inside(name);
@@ -336,6 +364,15 @@ class HuggingFaceReader {
   if (!model_type) model_type = outer.required({"model_type"}, "which names the class that decides on the rest");
   const detail::HuggingFaceClass& c = detail::class_of(*model_type);
   out.model_type = model_type->string();
+  // A class that is refused is so too around a text model that is not.
+  const auto around = outer.find({"model_type"});
+  const bool named = around && around->kind() == JsonValue::Kind::string;
+  if (named && detail::refusal(around->string()) != nullptr) static_cast<void>(detail::class_of(*around));
+  const detail::HuggingFaceClass* const whole = named ? detail::find_class(around->string()) : nullptr;
+  detail::check_common_keys(outer);
+  detail::check_architectures(outer, whole != nullptr ? *whole : c);
+  detail::check_architectures(keys, c);
+  detail::check_keys(keys, c);
   for (const char* name : {"_name_or_path", "name"}) {
     if (const auto value = outer.object().find(name); value && value->kind() == JsonValue::Kind::string)
       if (out.name.empty()) out.name = value->string();
@@ -345,6 +382,12 @@ class HuggingFaceReader {
         {"not_counted", "only the text model is counted: what the file has beside it, for images or sound, is not"});
   }
   detail::HuggingFaceReader(keys, outer, c, out).read();
+  if (!taken.empty()) {
+    std::string all;
+    for (const std::string& one : taken) all += (all.empty() ? "" : ", ") + one;
+    out.warnings.push_back({"assumed", document.name() + " does not give " + all + ": taken as the class " +
+                                           shown(out.model_type) + " defines them"});
+  }
   return out;
 }
 

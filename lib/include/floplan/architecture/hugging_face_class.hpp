@@ -32,7 +32,6 @@ enum class LocalKeys { none, every_layer, upper_layers, pattern, chunked };
 enum class WidthKeys { given, four_times, four_times_if_absent };
 // Classes that need more than their row.
 enum class Special { none, falcon, mpt, dbrx, latent, phi, stablelm, opt, gpt_neo, one_key_head };
-
 struct HuggingFaceClass {
   const char* model_type = "";
   const char* as = nullptr;  // another row that it shares everything with
@@ -42,8 +41,7 @@ struct HuggingFaceClass {
   bool tied = false;  // when tie_word_embeddings is absent
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   const char* query_key_norm_if = nullptr;  // only if this key is true
-  const char* attention_bias =
-      nullptr;  // the key that decides on biases of queries, keys and values; none: the default
+  const char* attention_bias = nullptr;     // the key of the biases of queries, keys and values; none: the default
   bool attention_bias_default = false;
   const char* output_bias = nullptr;  // the same of the attention's output
   bool output_bias_default = false;
@@ -57,6 +55,9 @@ struct HuggingFaceClass {
   std::int64_t positions_beyond = -1;  // learned positions: the key's number and so many more; -1: none are learned
   ExpertKeys experts = ExpertKeys::none;
   bool router_bias = false;
+  std::int64_t shared_experts = -1;      // when n_shared_experts is absent; -1: it must be given
+  std::int64_t shared_expert_width = 0;  // when shared_expert_intermediate_size is absent; 0: the class has none
+  std::int64_t query_rank = 0;           // when q_lora_rank is absent; null means none
   LocalKeys local = LocalKeys::none;
   std::int64_t window = 0;  // when sliding_window is absent; 0: no window then
   std::int64_t window_period = 0;
@@ -87,6 +88,7 @@ inline constexpr std::array hugging_face_classes = {
                      .attention_bias_default = true,
                      .kv_heads = 16,
                      .experts = ExpertKeys::sparse_step,
+                     .shared_expert_width = 5632,
                      .local = LocalKeys::upper_layers,
                      .window = 4096},
     HuggingFaceClass{.model_type = "qwen3",
@@ -326,17 +328,21 @@ inline constexpr std::array hugging_face_classes = {
                      .kv_heads = 8,
                      .head_width_published = false,
                      .experts = ExpertKeys::after_first,
-                     .router_bias = true},
+                     .router_bias = true,
+                     .shared_experts = 1},
     HuggingFaceClass{.model_type = "deepseek_v2",
                      .attention_bias = "attention_bias",
                      .output_bias = "attention_bias",
                      .experts = ExpertKeys::after_first,
+                     .query_rank = 1536,
                      .special = Special::latent},
     HuggingFaceClass{.model_type = "deepseek_v3",
                      .attention_bias = "attention_bias",
                      .output_bias = "attention_bias",
                      .experts = ExpertKeys::after_first,
                      .router_bias = true,
+                     .shared_experts = 1,
+                     .query_rank = 1536,
                      .special = Special::latent},
     HuggingFaceClass{.model_type = "kimi_k2", .as = "deepseek_v3"},
     HuggingFaceClass{.model_type = "gpt_oss",

@@ -47,8 +47,7 @@ namespace floplan::architecture::detail {
   if (c.experts == ExpertKeys::sparse_step) {
     std::vector<bool> dense(flags.size());
     if (const auto list = keys.find({"mlp_only_layers"})) dense = listed_layers(*list, layers);
-    const auto step = keys.optional_dimension({"decoder_sparse_step"});
-    const std::size_t period = static_cast<std::size_t>(step ? step->value : 1);
+    const std::size_t period = static_cast<std::size_t>(keys.dimension_or({"decoder_sparse_step"}, 1, "").value);
     for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = !dense[i] && (i + 1) % period == 0;
   } else if (c.experts == ExpertKeys::after_first) {
     const auto first = FileKeys::number(keys.required({"first_k_dense_replace"}), 0, layers);
@@ -58,8 +57,7 @@ namespace floplan::architecture::detail {
       flags[i] = i >= static_cast<std::size_t>(first.value) && i % period == 0;
   } else if (c.experts == ExpertKeys::interleaved) {
     if (const auto list = keys.find({"moe_layers"})) return LayerPattern(listed_layers(*list, layers));
-    const auto step = keys.optional_dimension({"interleave_moe_layer_step"});
-    return LayerPattern::every(step ? step->value : 1, layers);
+    return LayerPattern::every(keys.dimension_or({"interleave_moe_layer_step"}, 1, "").value, layers);
   }
   return LayerPattern(std::move(flags));
 }
@@ -68,8 +66,6 @@ namespace floplan::architecture::detail {
 inline void read_experts(const FileKeys& keys, const HuggingFaceClass& c, Transformer& t) {
   if (c.experts == ExpertKeys::none) return;
   const Names counts = {"num_local_experts", "num_experts", "n_routed_experts"};
-  // DeepSeek's classes without routed experts are dense.
-  if (c.experts == ExpertKeys::after_first && !keys.find(counts)) return;
   const FileNumber count = keys.dimension(counts);
   const FileNumber active = keys.dimension({"num_experts_per_tok", "experts_per_token"});
   active.must_be_at_most(count);
@@ -81,11 +77,21 @@ inline void read_experts(const FileKeys& keys, const HuggingFaceClass& c, Transf
   e.active = active.value;
   e.width = width.value;
   if (c.experts == ExpertKeys::sparse_step) {
-    const auto shared = keys.optional_dimension({"shared_expert_intermediate_size"}, 0);
-    e.shared_width = shared ? shared->value : 0;
+    if (c.shared_expert_width > 0) {
+      const auto shared = keys.optional_dimension({"shared_expert_intermediate_size"}, 0);
+      e.shared_width = shared ? shared->value : c.shared_expert_width;
+      if (!shared) keys.warn_assumed("shared_expert_intermediate_size", std::to_string(e.shared_width), "");
+    }
     e.shared_gate = e.shared_width > 0;
   } else if (c.experts == ExpertKeys::after_first) {
-    if (const auto shared = keys.optional_dimension({"n_shared_experts"}, 0)) e.shared_width = product(*shared, width);
+    // null says that there are none; absent means the class's default, which DeepSeek 2's own code and transformers differ on.
+    if (const auto shared = keys.optional_dimension({"n_shared_experts"}, 0)) {
+      e.shared_width = product(*shared, width);
+    } else if (!keys.says_null("n_shared_experts")) {
+      if (c.shared_experts < 0) static_cast<void>(keys.required({"n_shared_experts"}, "null or 0 for none"));
+      keys.warn_assumed("n_shared_experts", std::to_string(c.shared_experts), "");
+      e.shared_width = product(width, {c.shared_experts, "", "n_shared_experts"});
+    }
   } else if (c.experts == ExpertKeys::interleaved) {
     e.shared_width = width.value;
   }
@@ -121,8 +127,8 @@ struct LayerKinds {
   std::vector<bool> flags(static_cast<std::size_t>(layers), true);
   if (c.local == LocalKeys::upper_layers) {
     const auto key = keys.find({"max_window_layers"});
-    const FileNumber first = key ? FileKeys::number(*key, 0, most_of_a_dimension)
-                                 : keys.dimension_or({"max_window_layers"}, 28, "the class's default");
+    const FileNumber first =
+        key ? FileKeys::number(*key, 0, most_of_a_dimension) : keys.dimension_or({"max_window_layers"}, 28, "");
     for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = static_cast<std::int64_t>(i) >= first.value;
   } else if (c.local == LocalKeys::chunked) {
     const auto list = keys.find({"no_rope_layers"});
@@ -170,8 +176,7 @@ inline void read_local(const FileKeys& keys, const HuggingFaceClass& c, Transfor
   local.chunked = kinds.chunked;
   if (local.layers.count() == 0) return;
   if (!keys.find({name}) && c.window == 0 && !kinds_key) return;
-  local.window =
-      c.window > 0 ? keys.dimension_or({name}, c.window, "the class's default").value : keys.dimension({name}).value;
+  local.window = c.window > 0 ? keys.dimension_or({name}, c.window, "").value : keys.dimension({name}).value;
   t.local = std::move(local);
 }
 

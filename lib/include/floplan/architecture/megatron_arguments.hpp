@@ -8,12 +8,14 @@
 //   feed-forward width, if absent: 4 h, or with --swiglu 8/3 h rounded down to a multiple of 64
 //
 // As Megatron builds it: LayerNorm, biases, learned positions and tied embeddings unless a flag says otherwise; heads are
-// grouped only with --group-query-attention; --moe-layer-freq N gives experts to layers 0, N, 2N, ...
+// grouped only with --group-query-attention; --moe-layer-freq N gives experts to layers 0, N, 2N, ..., and
+// Megatron-DeepSpeed's --expert-interval N to layers N-1, 2N-1, ...
 //
 // Source: megatron/training/arguments.py of Megatron-LM (core 0.8 to 0.14), as facts.
 // Errors: Error(data) at file:line with the flag; a shape's flag that hangs on an unset variable is one. What else cannot
 // be read (a batch of $BATCH) is left out with a warning.
-// Pitfall: a flag that is not known and looks like one of the shape is warned about, never guessed.
+// Pitfall: a flag that is nearly one of the shape's is an error, and one that only looks like it is warned about
+// (megatron_spelling.hpp); none is guessed.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +32,10 @@
 #include "floplan/architecture/argument_list.hpp"
 #include "floplan/architecture/layer_pattern.hpp"
 #include "floplan/architecture/layout.hpp"
-#include "floplan/architecture/megatron_flags.hpp"
+#include "floplan/architecture/megatron_spelling.hpp"
 #include "floplan/architecture/model_file_parts.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/core/error.hpp"
-#include "floplan/core/names.hpp"
 #include "floplan/core/quantity.hpp"
 
 namespace floplan::architecture {
@@ -46,14 +47,16 @@ class MegatronReader {
   MegatronReader(const ArgumentList& list, ModelFile& file) : list_(list), file_(file), t_(file.shape) {}
 
   void read() {
-    refuse();
+    check_flags(list_, file_.warnings);
     layers_ = required({"--num-layers", "--encoder-num-layers"}, most_layers);
     width_ = required({"--hidden-size"});
     heads_ = required({"--num-attention-heads"});
     t_.layers = layers_.value;
     t_.width = width_.value;
     t_.heads = heads_.value;
-    t_.gated = given("--swiglu");
+    t_.gated = given("--swiglu") || given("--geglu") || given("--quick-geglu") || find({"--glu-activation"});
+    t_.embedding_norm = given("--embed-layernorm");
+    t_.attention_sinks = one_of("--softmax-type", "vanilla", {"vanilla", "off-by-one", "learnable"}) == "learnable";
     t_.tied_embeddings = !given("--untie-embeddings-and-output-weights");
     t_.norm = one_of("--normalization", "LayerNorm", {"LayerNorm", "RMSNorm"}) == "RMSNorm" ? Norm::rms : Norm::layer;
     const bool linear = !given("--disable-bias-linear");
@@ -80,7 +83,7 @@ class MegatronReader {
   }
   [[nodiscard]] bool given(const char* flag) const {
     const auto found = find({flag});
-    return found && !(found->colon && (found->value == "false" || found->value == "False"));
+    return found && says_true(list_, *found);
   }
   [[nodiscard]] Error fail(const Argument& a, const std::string& rule, const std::string& code = "bad_value") const {
     return {Failure::data, code, list_.place(a), a.name + " " + rule};
@@ -127,20 +130,6 @@ class MegatronReader {
     }
     const std::string why = ArgumentList::unresolved(found->value);
     throw fail(*found, "must be one of " + all + ", got " + (why.empty() ? "\"" + shown(found->value) + "\"" : why));
-  }
-
-  void refuse() const {
-    for (const Argument& a : list_.all()) {
-      for (const char* start : {"--hybrid-", "--is-hybrid-model", "--mamba-", "--heterogeneous-layers-config",
-                                "--linear-attention", "--dsa-", "--decoder-num-layers", "--decoder-seq-length"}) {
-        if (a.name.starts_with(start)) {
-          throw fail(a,
-                     "belongs to a model that is no stack of equal attention and feed-forward layers, which a shape "
-                     "cannot have",
-                     "unsupported_model_type");
-        }
-      }
-    }
   }
 
   void attention() {
@@ -191,19 +180,21 @@ class MegatronReader {
   [[nodiscard]] std::int64_t feed_forward_width() const {
     if (const auto own = number({"--ffn-hidden-size"})) return own->value;
     const std::int64_t four = product(width_, {4, "", "four"});
-    const std::int64_t otherwise = t_.gated ? std::max<std::int64_t>(2 * four / 3 / 64 * 64, 64) : four;
+    const bool swiglu = given("--swiglu");
+    const std::int64_t otherwise = swiglu ? std::max<std::int64_t>(2 * four / 3 / 64 * 64, 64) : four;
     assume(file_.warnings, "--ffn-hidden-size", std::to_string(otherwise),
-           t_.gated ? "Megatron's default with --swiglu: 8/3 of --hidden-size, down to a multiple of 64"
-                    : "Megatron's default: 4 times --hidden-size");
+           swiglu ? "Megatron's default with --swiglu: 8/3 of --hidden-size, down to a multiple of 64"
+                  : "Megatron's default: 4 times --hidden-size");
     return otherwise;
   }
 
   void experts() {
-    const auto count = number({"--num-experts"});
+    const auto count = expert_count();
     if (!count || count->value == 1) return;
     Experts e;
     e.count = count->value;
-    const FileNumber active = number_or({"--moe-router-topk", "--topk"}, 2, "Megatron's default");
+    const FileNumber active = deepspeed() ? number_or({"--topk"}, 1, "Megatron-DeepSpeed's default")
+                                          : number_or({"--moe-router-topk"}, 2, "Megatron's default");
     active.must_be_at_most(*count);
     e.active = active.value;
     if (const auto own = number({"--moe-ffn-hidden-size"})) {
@@ -220,8 +211,46 @@ class MegatronReader {
     t_.experts = std::move(e);
   }
 
+  // Megatron-DeepSpeed has mixtures of its own, with other flags and defaults.
+  [[nodiscard]] bool deepspeed() const {
+    return find({"--topk", "--expert-interval", "--mlp-type", "--moe-expert-parallel-size"}) &&
+           !find({"--moe-router-topk", "--moe-layer-freq"});
+  }
+  // Megatron-DeepSpeed takes a list, one for each layer that has experts.
+  [[nodiscard]] std::optional<FileNumber> expert_count() const {
+    const auto found = find({"--num-experts"});
+    if (!found) return std::nullopt;
+    Argument each = *found;
+    std::string words = found->value;
+    for (const std::string& word : found->more) words += " " + word;
+    std::optional<FileNumber> out;
+    for (std::size_t at = 0; at <= words.size();) {
+      const std::size_t end = std::min(words.find_first_of(" \t\n", at), words.size());
+      each.value = words.substr(at, end - at);
+      at = end + 1;
+      if (each.value.empty() && words.size() > 0) continue;
+      const FileNumber one = whole(each, 1, most_of_a_dimension);
+      if (out && out->value != one.value)
+        throw fail(each,
+                   "must be one number for all layers, got " + std::to_string(out->value) + " and " +
+                       std::to_string(one.value),
+                   "unsupported_layer");
+      out = one;
+    }
+    if (!out) throw fail(*found, "must be a whole number, got none");
+    return out;
+  }
+
   [[nodiscard]] LayerPattern expert_layers() const {
     const auto frequency = find({"--moe-layer-freq"});
+    const auto interval = number({"--expert-interval"});
+    if (frequency && interval) throw interval->fail("must not stand beside --moe-layer-freq");
+    if (interval || deepspeed()) {
+      const FileNumber every =
+          number_or({"--expert-interval"}, 2, "Megatron-DeepSpeed's default: experts in each second layer");
+      every.must_be_at_most(layers_);
+      return LayerPattern::every(every.value, t_.layers);
+    }
     if (!frequency) return LayerPattern::all(t_.layers);
     if (frequency->value.find('[') == std::string::npos) {
       const std::int64_t period = whole(*frequency, 1, most_layers).value;
@@ -270,24 +299,26 @@ class MegatronReader {
     const auto most = number({"--max-position-embeddings"});
     if (most) file_.longest_context = Tokens(static_cast<double>(most->value));
     const std::string type =
-        one_of("--position-embedding-type", "learned_absolute", {"learned_absolute", "rope", "mrope", "yarn", "none"});
-    if (type != "learned_absolute" || given("--use-rotary-position-embeddings") || given("--no-position-embedding"))
+        one_of("--position-embedding-type", "learned_absolute",
+               {"learned_absolute", "absolute", "rope", "rotary", "mrope", "yarn", "alibi", "none"});
+    if ((type != "learned_absolute" && type != "absolute") || given("--use-rotary-position-embeddings") ||
+        given("--no-position-embedding"))
       return;
     t_.learned_positions = required({"--max-position-embeddings"}).value;
   }
 
   // A number of the run that the shape does not hang on: absent, with a warning, when it is no literal.
-  [[nodiscard]] std::optional<Count> of_run(const char* flag) const {
+  [[nodiscard]] std::optional<Count> of_run(const char* flag, std::int64_t most = std::int64_t{1} << 53) const {
     const auto found = find({flag});
     if (!found) return std::nullopt;
     if (const std::string why = ArgumentList::unresolved(found->value); !why.empty()) {
       file_.warnings.push_back({"not_read", found->name + " is not read: it is " + shown(why, 120)});
       return std::nullopt;
     }
-    return Count(static_cast<double>(whole(*found, 1, std::int64_t{1} << 53).value));
+    return Count(static_cast<double>(whole(*found, 1, most).value));
   }
   void training() {
-    if (const auto sequence = of_run("--seq-length")) file_.sequence_length = Tokens(sequence->value);
+    if (const auto sequence = of_run("--seq-length", longest_sequence)) file_.sequence_length = Tokens(sequence->value);
     file_.microbatch = of_run("--micro-batch-size");
     file_.global_batch = of_run("--global-batch-size");
     file_.training_steps = of_run("--train-iters");
@@ -316,6 +347,7 @@ class MegatronReader {
     degree("--pipeline-model-parallel-size", cut.pipeline);
     degree("--context-parallel-size", cut.context);
     degree("--expert-model-parallel-size", cut.expert);
+    degree("--expert-tensor-parallel-size", cut.expert_tensor);
     std::int64_t chunk = 0;
     degree("--num-layers-per-virtual-pipeline-stage", chunk);
     degree("--num-virtual-stages-per-pipeline-rank", cut.interleave);
@@ -339,23 +371,6 @@ class MegatronReader {
     }
     if (find({"--window-size"}))
       file_.warnings.push_back({"not_read", "--window-size is not read: every layer is taken to attend to all tokens"});
-    std::vector<std::string> told;
-    for (const Argument& a : list_.all()) {
-      const auto is = [&a](const char* flag) { return a.name == flag; };
-      if (std::any_of(megatron_flags.begin(), megatron_flags.end(), is) ||
-          std::any_of(megatron_flags_beside.begin(), megatron_flags_beside.end(), is) ||
-          std::find(told.begin(), told.end(), a.name) != told.end() || told.size() >= 16)
-        continue;
-      for (const char* word : {"hidden", "layers", "heads", "experts", "vocab", "mlp", "ffn"}) {
-        if (a.name.find(word) == std::string::npos) continue;
-        const std::vector<std::string> known(megatron_flags.begin(), megatron_flags.end());
-        file_.warnings.push_back({"unknown_flag", shown(a.name) + " (line " + std::to_string(a.line) +
-                                                      ") is not known and not read" +
-                                                      nearest_names_text(a.name, known)});
-        told.push_back(a.name);
-        break;
-      }
-    }
   }
 
   const ArgumentList& list_;
@@ -370,11 +385,7 @@ class MegatronReader {
   ModelFile out;
   out.format = "Megatron-LM";
   detail::MegatronReader(list, out).read();
-  std::vector<Warning> once;
-  for (Warning& w : out.warnings) {
-    if (std::find(once.begin(), once.end(), w) == once.end()) once.push_back(std::move(w));
-  }
-  out.warnings = std::move(once);
+  out.warnings = detail::joined(out.warnings);
   return out;
 }
 

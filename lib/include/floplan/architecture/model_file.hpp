@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -41,6 +42,19 @@ namespace detail {
               found};
 }
 
+// "[ -z $X ] && exit", "[[ $X == 1 ]]": a script that begins with a test, and not a list of JSON.
+[[nodiscard]] inline bool is_test_of_shell(std::string_view text) {
+  text = text.substr(0, text.find('\n'));
+  const std::size_t word = text.find_first_not_of("[ \t");
+  if (word == 0 || word == std::string_view::npos || (word < text.size() && text[word - 1] == '[')) return false;
+  const std::string_view first = text.substr(word, text.find_first_of(" \t\r", word) - word);
+  if (std::isalpha(static_cast<unsigned char>(first[0])))
+    return !first.starts_with("true") && !first.starts_with("false") && !first.starts_with("null");
+  const bool option = first[0] == '-' && first.size() > 1 && std::isalpha(static_cast<unsigned char>(first[1]));
+  const bool quoted = first[0] == '"' && first.find('$') != std::string_view::npos;
+  return first[0] == '$' || first[0] == '!' || first[0] == '(' || option || quoted;
+}
+
 [[nodiscard]] inline ModelFile read_json_model(std::string_view text, const std::string& name) {
   const LocatedJson document = LocatedJson::parse(text, name);
   const JsonValue root = document.root();
@@ -58,6 +72,9 @@ namespace detail {
 
 // name: of the file, for errors.
 [[nodiscard]] inline ModelFile read_model_file(std::string_view text, const std::string& name) {
+  using namespace std::string_view_literals;
+  if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv))
+    throw Error(Failure::data, "not_utf8", name + ":1", "must be UTF-8 text, got a byte order mark of UTF-32");
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     throw Error(Failure::data, "not_utf8", name + ":1", "must be UTF-8 text, got a byte order mark of UTF-16");
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
@@ -69,7 +86,8 @@ namespace detail {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw detail::unknown_format(name + ":1", "an empty file");
-  if (text[first] == '{' || text[first] == '[') return detail::read_json_model(text, name);
+  if (text[first] == '{' || (text[first] == '[' && !detail::is_test_of_shell(text.substr(first))))
+    return detail::read_json_model(text, name);
   if (text.find("--") == std::string_view::npos)
     throw detail::unknown_format(name + ":1", "\"" + shown(text.substr(first), 40) + "\"");
   const ArgumentList list = ArgumentList::read(text, name);

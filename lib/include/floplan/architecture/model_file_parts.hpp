@@ -9,8 +9,8 @@
 // A key whose value is null is as good as absent. Of two names for one thing, both may stand if they agree.
 //
 // Errors: Error(data) at file:line with the key as the file spells it; codes missing_key, bad_value, does_not_divide,
-// disagrees. Pitfall: what a file leaves out is taken by its program's own default and said in a Warning "assumed", unless
-// that default is what the format defines (n_inner of GPT-2 is four times its width).
+// disagrees. Pitfall: what a file leaves out is taken by its program's own default and said in a Warning "assumed", also
+// where that default is what the format defines (n_inner of GPT-2 is four times its width).
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,7 @@ namespace detail {
 
 inline constexpr std::int64_t most_of_a_dimension = 2147483647;
 inline constexpr std::int64_t most_layers = 100'000;
+inline constexpr std::int64_t longest_sequence = 1'000'000'000;
 
 // A number of a file with the place and the name that an error about it gives.
 struct FileNumber {
@@ -88,12 +89,16 @@ using Names = std::initializer_list<const char*>;
 
 class FileKeys {
  public:
-  FileKeys(JsonValue object, std::vector<Warning>& warnings) : object_(object), warnings_(&warnings) {}
+  // taken: where to note what is assumed, for a reader that says all of it in one warning.
+  FileKeys(JsonValue object, std::vector<Warning>& warnings, std::vector<std::string>* taken = nullptr)
+      : object_(object), warnings_(&warnings), taken_(taken) {}
 
   [[nodiscard]] const JsonValue& object() const { return object_; }
   [[nodiscard]] std::vector<Warning>& warnings() const { return *warnings_; }
   void warn_assumed(const std::string& what, const std::string& value, const std::string& why) const {
-    assume(*warnings_, named(what), value, why);
+    if (taken_ == nullptr) return assume(*warnings_, named(what), value, why);
+    const std::string one = named(what) + " (" + value + (why.empty() ? "" : ", " + why) + ")";
+    if (std::find(taken_->begin(), taken_->end(), one) == taken_->end()) taken_->push_back(one);
   }
 
   // The value of the first name that is there and not null.
@@ -139,6 +144,16 @@ class FileKeys {
     const auto value = find({name});
     return value ? value->boolean() : otherwise;
   }
+  // The same, and what is taken for an absent one is said.
+  [[nodiscard]] bool flag_or(const char* name, bool otherwise) const {
+    if (!find({name})) warn_assumed(name, otherwise ? "true" : "false", "");
+    return flag(name, otherwise);
+  }
+  // Whether the file has the key and says null.
+  [[nodiscard]] bool says_null(const char* name) const {
+    const auto value = object_.find(name);
+    return value && value->is_null();
+  }
   [[nodiscard]] std::string word(const char* name, const std::string& otherwise = "") const {
     const auto value = find({name});
     return value ? value->string() : otherwise;
@@ -147,7 +162,7 @@ class FileKeys {
   [[nodiscard]] FileKeys inside(const char* name) const {
     const JsonValue value = required({name});
     if (value.kind() != JsonValue::Kind::object) throw value.fail("must be an object");
-    return {value, *warnings_};
+    return {value, *warnings_, taken_};
   }
   // "text_config.head_dim"
   [[nodiscard]] std::string named(const std::string& key) const {
@@ -158,6 +173,7 @@ class FileKeys {
  private:
   JsonValue object_;
   std::vector<Warning>* warnings_;
+  std::vector<std::string>* taken_;
 };
 
 // What relations the readers did not name: the shape's own check, at the file.

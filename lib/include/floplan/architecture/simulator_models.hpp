@@ -15,6 +15,7 @@
 // models with gated blocks: its Llama-2-7b has 16384 for 11008, which is 8.85e9 parameters instead of 6.74e9.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -23,6 +24,8 @@
 #include <system_error>
 
 #include "floplan/architecture/hugging_face_class.hpp"
+#include "floplan/architecture/hugging_face_keys.hpp"
+#include "floplan/architecture/hugging_face_refused.hpp"
 #include "floplan/architecture/layer_pattern.hpp"
 #include "floplan/architecture/model_file_parts.hpp"
 #include "floplan/architecture/parameter_count.hpp"
@@ -46,6 +49,26 @@ namespace detail {
   return out;
 }
 
+inline constexpr std::array llm_analysis_keys = {"num_layers",
+                                                 "n_head",
+                                                 "hidden_dim",
+                                                 "vocab_size",
+                                                 "max_seq_len",
+                                                 "num_key_value_heads",
+                                                 "num_key_value_groups",
+                                                 "ffn_embed_dim",
+                                                 "expansion_ratio",
+                                                 "mlp_gated_linear_units",
+                                                 "model_type",
+                                                 "moe_num_experts",
+                                                 "moe_top_k",
+                                                 "moe_intermediate_size",
+                                                 "moe_num_shared_experts",
+                                                 "head_dim",
+                                                 "tie_word_embeddings"};
+inline constexpr std::array calculon_keys = {"hidden",    "feedforward", "seq_size", "attn_heads",
+                                             "attn_size", "num_blocks",  "kv_heads", "vocab_size"};
+
 class LlmAnalysisReader {
  public:
   LlmAnalysisReader(const FileKeys& keys, ModelFile& file) : keys_(keys), file_(file), t_(file.shape) {}
@@ -57,8 +80,13 @@ class LlmAnalysisReader {
     t_.width = width_.value;
     t_.heads = heads_.value;
     t_.vocabulary = keys_.dimension({"vocab_size"}).value;
-    heads_.must_divide(width_);
-    t_.head_width = t_.width / t_.heads;
+    check_spelling(keys_, llm_analysis_keys, std::array<const char*, 0>{});
+    if (const auto own = keys_.optional_dimension({"head_dim"})) {
+      t_.head_width = own->value;
+    } else {
+      heads_.must_divide(width_);
+      t_.head_width = t_.width / t_.heads;
+    }
     key_value_heads();
     class_parts();
     feed_forward();
@@ -69,23 +97,31 @@ class LlmAnalysisReader {
  private:
   void key_value_heads() {
     t_.kv_heads = t_.heads;
-    if (const auto kv = keys_.optional_dimension({"num_key_value_heads"})) {
+    const auto kv = keys_.optional_dimension({"num_key_value_heads"});
+    const auto groups = keys_.find({"num_key_value_groups"});
+    if (kv) {
       kv->must_divide(heads_);
       t_.kv_heads = kv->value;
-    } else if (const auto groups = keys_.find({"num_key_value_groups"})) {
-      // Heads that share one key and value, which the program computes by a division: 8.0.
-      const double shared = ratio(*groups);
-      const double kv_heads = static_cast<double>(t_.heads) / shared;
-      if (kv_heads < 1 || kv_heads != std::floor(kv_heads))
-        throw groups->fail("must divide " + heads_.name + " (" + std::to_string(t_.heads) + ")", "does_not_divide");
-      t_.kv_heads = static_cast<std::int64_t>(kv_heads);
-      FileNumber{t_.kv_heads, groups->place(), "the heads that " + groups->path() + " leaves"}.must_divide(heads_);
     }
+    if (!groups) return;
+    // Heads that share one key and value, which the program computes by a division: 8.0.
+    const double shared = ratio(*groups);
+    const double kv_heads = static_cast<double>(t_.heads) / shared;
+    if (kv_heads < 1 || kv_heads != std::floor(kv_heads))
+      throw groups->fail("must divide " + heads_.name + " (" + std::to_string(t_.heads) + ")", "does_not_divide");
+    if (kv && static_cast<double>(kv->value) != kv_heads) {
+      throw groups->fail("must be " + heads_.name + " over " + kv->name + " (" + std::to_string(t_.heads) + " over " +
+                             std::to_string(kv->value) + ")",
+                         "disagrees");
+    }
+    t_.kv_heads = static_cast<std::int64_t>(kv_heads);
+    FileNumber{t_.kv_heads, groups->place(), "the heads that " + groups->path() + " leaves"}.must_divide(heads_);
   }
 
   void class_parts() {
     file_.model_type = keys_.word("model_type");
     const HuggingFaceClass* c = find_class(file_.model_type);
+    refuse_type(c);
     const auto gated = keys_.find({"mlp_gated_linear_units"});
     if (c != nullptr) {
       t_.gated = c->gated;
@@ -108,10 +144,25 @@ class LlmAnalysisReader {
                           ": no biases and untied embeddings are taken"});
     }
     if (gated) t_.gated = gated->boolean();
-    if (const auto context = keys_.optional_dimension({"max_seq_len"})) {
+    if (const auto tied = keys_.find({"tie_word_embeddings"})) t_.tied_embeddings = tied->boolean();
+    if (const auto given = keys_.find({"max_seq_len"})) {
+      const auto context = std::optional(FileKeys::number(*given, 1, longest_sequence));
       file_.longest_context = Tokens(static_cast<double>(context->value));
       if (c != nullptr && c->positions_beyond >= 0) t_.learned_positions = context->value + c->positions_beyond;
     }
+  }
+
+  // Classes whose layers the format has no keys for.
+  void refuse_type(const HuggingFaceClass* c) const {
+    const char* reason = refusal(file_.model_type);
+    if (c != nullptr && c->special == Special::latent) reason = "the format has no keys for latent attention";
+    if (c != nullptr && c->special != Special::latent &&
+        (c->experts == ExpertKeys::after_first || c->experts == ExpertKeys::interleaved))
+      reason = "the format cannot say which layers have experts";
+    if (reason != nullptr)
+      throw keys_.required({"model_type"}).fail(std::string("is not supported: ") + reason, "unsupported_model_type");
+    if (c != nullptr && c->experts != ExpertKeys::none)
+      static_cast<void>(keys_.required({"moe_num_experts"}, "as the class " + file_.model_type + " has experts"));
   }
 
   void feed_forward() {
@@ -145,14 +196,16 @@ class LlmAnalysisReader {
 
   // A gated block of three matrices usually has about 8/3 h, so that it weighs as much as a plain one of 4 h.
   void remark_wide_gate() const {
-    if (!t_.gated || t_.experts || t_.ffn_width != 4 * t_.width) return;
+    const std::int64_t width = t_.experts ? t_.experts->width : t_.ffn_width;
+    if (!t_.gated || width != 4 * t_.width) return;
     Transformer usual = t_;
-    usual.ffn_width = (8 * t_.width / 3 + 255) / 256 * 256;
+    std::int64_t& other = usual.experts ? usual.experts->width : usual.ffn_width;
+    other = (8 * t_.width / 3 + 255) / 256 * 256;
     keys_.warnings().push_back(
-        {"wide_gated_block", "a gated block of 4 times the width is unusual, and " + std::to_string(t_.ffn_width) +
+        {"wide_gated_block", "a gated block of 4 times the width is unusual, and " + std::to_string(width) +
                                  " is what llm-analysis fills in: " + print(parameter_count(t_).total) +
-                                 " parameters, where 8/3 times the width (" + std::to_string(usual.ffn_width) +
-                                 ") would be " + print(parameter_count(usual).total)});
+                                 " parameters, where 8/3 times the width (" + std::to_string(other) + ") would be " +
+                                 print(parameter_count(usual).total)});
   }
 
   const FileKeys& keys_;
@@ -170,19 +223,29 @@ class LlmAnalysisReader {
   Transformer& t = out.shape;
   t.layers = keys.dimension({"num_blocks"}, detail::most_layers).value;
   t.width = keys.dimension({"hidden"}).value;
-  t.heads = t.kv_heads = keys.dimension({"attn_heads"}).value;
+  detail::check_spelling(keys, detail::calculon_keys, std::array<const char*, 0>{});
+  const detail::FileNumber heads = keys.dimension({"attn_heads"});
+  t.heads = t.kv_heads = heads.value;
+  // Not of calculon itself, whose blocks have keys and values for every head: a file that has it means it.
+  if (const auto kv = keys.optional_dimension({"kv_heads", "attn_kv_heads", "num_kv_heads", "num_key_value_heads"})) {
+    kv->must_divide(heads);
+    t.kv_heads = kv->value;
+  }
   t.head_width = keys.dimension({"attn_size"}).value;
   t.ffn_width = keys.dimension({"feedforward"}).value;
-  out.sequence_length = Tokens(static_cast<double>(keys.dimension({"seq_size"}).value));
+  out.sequence_length = Tokens(static_cast<double>(keys.dimension({"seq_size"}, detail::longest_sequence).value));
   t.gated = false;
   t.norm = Norm::layer;
   t.biases = {true, true, true, false};
   t.tied_embeddings = true;
-  t.vocabulary = 51200;
+  const auto vocabulary = keys.optional_dimension({"vocab_size", "vocab"});
+  t.vocabulary = vocabulary ? vocabulary->value : 51200;
   out.warnings.push_back(
       {"assumed",
-       "the vocabulary is not in the file: 51200 is taken, which calculon has in its code, with tied "
-       "embeddings and no learned positions"});
+       std::string(vocabulary ? "tied embeddings and no learned positions are taken, of which the file says "
+                                "nothing"
+                              : "the vocabulary is not in the file: 51200 is taken, which calculon has in its "
+                                "code, with tied embeddings and no learned positions")});
   detail::check_shape(t, keys.object().place());
   return out;
 }
