@@ -229,21 +229,19 @@ namespace detail {
   const auto seconds = [&n](Seconds t) { return n(t.value) + " s"; };
   std::string out = "How stage \"" + s.request.name + "\" follows from its inputs (the other stages likewise)\n\n";
   out += "Work\n";
-  const double six_n = 6 * p.active_parameters.value;
-  out += "  FLOP a token    f = 6 N = 6 x " + n(p.active_parameters.value, 12) + " = " + n(six_n);
-  if (s.flop_per_token.value > six_n) {
-    const bool causal = r.flop_convention == law::FlopConvention::causal;
-    const double scores = s.flop_per_token.value - six_n;
-    out += ", and attention at " + n(s.request.sequence_length.value, 6) + " tokens ";
-    // One product where every layer attends to the whole sequence with heads of one width.
-    if (!r.shape->local && !r.shape->latent) {
-      out += std::string(causal ? "6" : "12") + " L a s = " + (causal ? "6" : "12") + " x " +
-             std::to_string(r.shape->layers) + " x " + n(static_cast<double>(r.shape->query_width()), 6) + " x " +
-             n(s.request.sequence_length.value, 6) + " = ";
-    }
-    out += n(scores) + ", in all " + n(s.flop_per_token.value);
+  const std::string count = n(p.active_parameters.value, 12);
+  const double scores = s.flop_per_token.value - 6 * p.active_parameters.value;
+  const std::string factor = r.flop_convention == law::FlopConvention::causal ? "6" : "12";
+  out += "  FLOP a token    f = 6 N";
+  if (!(scores > 0)) {
+    out += " = 6 x " + count;
+  } else if (r.shape->local || r.shape->latent) {  // no one product, as layers or heads differ
+    out += " + attention at " + n(s.request.sequence_length.value, 6) + " tokens = 6 x " + count + " + " + n(scores);
+  } else {
+    out += " + " + factor + " L a s = 6 x " + count + " + " + factor + " x " + std::to_string(r.shape->layers) + " x " +
+           n(static_cast<double>(r.shape->query_width()), 6) + " x " + n(s.request.sequence_length.value, 6);
   }
-  out += "\n";
+  out += " = " + n(s.flop_per_token.value) + "\n";
   out += "  FLOP            C = f D = " + n(s.flop_per_token.value) + " x " + n(s.request.tokens.value) + " = " +
          n(s.work.value) + "\n";
   out += "  ideal time      T_s = C / (G x rate) = " + n(s.work.value) + " / (" + n(s.request.accelerators.value, 6) +
