@@ -75,9 +75,13 @@ void add_memory(const TrainingLayout& cut, const std::optional<catalog::Accelera
   answer.result.update(report::memory_json(memory, capacity));
   answer.table = report::memory_table(memory);
   answer.text += "\nTraining memory of one accelerator, by pipeline stage: " + layout_text(cut) + "\n\n" +
-                 answer.table->text() + "\n" + (capacity ? memory.fits(*capacity).text : memory.describe()) + "\n";
-  if (!capacity) return;
+                 answer.table->text() + "\n";
+  if (!capacity) {
+    answer.text += memory.describe() + "\n";
+    return;
+  }
   const architecture::MemoryFit fit = memory.fits(*capacity);
+  answer.text += fit.text + "\n";
   if (!fit.fits) {
     const std::string help = what_would_fit(model.shape, cut, *capacity);
     answer.result["would_fit"] = help;

@@ -142,10 +142,14 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   answer.result = report::step_json(step, band);
   answer.result.update(report::memory_json(memory, on.memory));
   answer.table = report::step_table(step);
-  answer.text =
-      report::step_text(step, band) + "\n" + (on.memory ? memory.fits(*on.memory).text : memory.describe()) + "\n";
-  if (on.memory && !memory.fits(*on.memory).fits)
-    answer.warnings.push_back({"does_not_fit", "the layout " + memory.fits(*on.memory).text});
+  answer.text = report::step_text(step, band) + "\n";
+  if (on.memory) {
+    const architecture::MemoryFit fit = memory.fits(*on.memory);
+    answer.text += fit.text + "\n";
+    if (!fit.fits) answer.warnings.push_back({"does_not_fit", "the layout " + fit.text});
+  } else {
+    answer.text += memory.describe() + "\n";
+  }
   return answer;
 }
 
