@@ -4,26 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "floplan/architecture/layout_words.hpp"
 #include "floplan/core/quantity_text.hpp"
 
 namespace floplan::cli {
 
 namespace {
 
-using architecture::Recompute;
-using architecture::Sharding;
-
-constexpr std::pair<const char*, Sharding> shardings[] = {
-    {"none", Sharding::none}, {"zero1", Sharding::zero1}, {"zero2", Sharding::zero2}, {"zero3", Sharding::zero3}};
-constexpr std::pair<const char*, Recompute> recomputes[] = {
-    {"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}};
-
-std::string word_of(Sharding s) {
-  return std::ranges::find(shardings, s, [](const auto& pair) { return pair.second; })->first;
-}
-std::string word_of(Recompute r) {
-  return std::ranges::find(recomputes, r, [](const auto& pair) { return pair.second; })->first;
-}
+using architecture::recompute_words;
+using architecture::sharding_words;
+using architecture::to_text;
 
 // What --count leaves for data parallelism.
 std::int64_t data_parallel(const LayoutOptions& o, const architecture::Layout& layout) {
@@ -89,8 +79,8 @@ void LayoutOptions::complete_from(const architecture::ModelFile& file) {
   }
   if (file.microbatch) take(microbatch, static_cast<std::int64_t>(file.microbatch->value));
   if (file.global_batch) take(global_batch, static_cast<std::int64_t>(file.global_batch->value));
-  if (file.sharding && sharding.empty()) sharding = word_of(*file.sharding);
-  if (file.recompute && recompute.empty()) recompute = word_of(*file.recompute);
+  if (file.sharding && sharding.empty()) sharding = to_text(*file.sharding);
+  if (file.recompute && recompute.empty()) recompute = to_text(*file.recompute);
   if (file.sequence_parallel && !*file.sequence_parallel) no_sequence_parallel = true;
 }
 
@@ -140,10 +130,10 @@ TrainingLayout layout_of(const LayoutOptions& o, Tokens sequence, std::vector<Wa
   a.sequence_parallel = !o.no_sequence_parallel;
   a.dropout = o.dropout;
   if (o.attention == "materialised") a.attention = architecture::AttentionKernel::materialised;
-  for (const auto& [word, recompute] : recomputes) {
+  for (const auto& [word, recompute] : recompute_words) {
     if (o.recompute == word) a.recompute = recompute;
   }
-  for (const auto& [word, sharding] : shardings) {
+  for (const auto& [word, sharding] : sharding_words) {
     if (o.sharding == word) out.memory.sharding = sharding;
   }
   out.memory.microbatches = microbatches(o, out, warnings);
@@ -155,8 +145,8 @@ report::Json layout_inputs(const TrainingLayout& cut) {
   return {{"layout", report::to_json(cut.layout)},
           {"microbatch", a.microbatch},
           {"microbatches", cut.memory.microbatches},
-          {"sharding", word_of(cut.memory.sharding)},
-          {"recompute", word_of(a.recompute)},
+          {"sharding", to_text(cut.memory.sharding)},
+          {"recompute", to_text(a.recompute)},
           {"sequence_parallel", a.sequence_parallel},
           {"attention_kernel", a.attention == architecture::AttentionKernel::fused ? "fused" : "materialised"},
           {"dropout", a.dropout}};
@@ -175,9 +165,9 @@ std::string layout_text(const TrainingLayout& cut) {
   add("EP", l.expert, 1);
   add("ETP", l.expert_tensor, 0);
   const std::int64_t m = cut.memory.microbatches;
-  return out + ", " + word_of(cut.memory.sharding) + ", " + std::to_string(m) +
+  return out + ", " + to_text(cut.memory.sharding) + ", " + std::to_string(m) +
          (m == 1 ? " microbatch of " : " microbatches of ") + std::to_string(cut.memory.activation.microbatch) +
-         ", recomputation " + word_of(cut.memory.activation.recompute);
+         ", recomputation " + to_text(cut.memory.activation.recompute);
 }
 
 architecture::TrainingMemoryReport memory_of(const architecture::Transformer& t, const TrainingLayout& cut) {
@@ -210,13 +200,13 @@ std::string what_would_fit(const architecture::Transformer& t, const TrainingLay
     }
   };
   if (cut.layout.data * cut.layout.context > 1) {
-    for (const auto& [word, sharding] : shardings) {
+    for (const auto& [word, sharding] : sharding_words) {
       TrainingLayout changed = cut;
       changed.memory.sharding = sharding;
       if (sharding > cut.memory.sharding) consider(std::string("--sharding ") + word, changed);
     }
   }
-  for (const auto& [word, recompute] : recomputes) {
+  for (const auto& [word, recompute] : recompute_words) {
     TrainingLayout changed = cut;
     changed.memory.activation.recompute = recompute;
     if (recompute > cut.memory.activation.recompute) consider(std::string("--recompute ") + word, changed);

@@ -2,7 +2,10 @@
 #include <memory>
 
 #include "command.hpp"
+#include "floplan/architecture/layout_words.hpp"
 #include "floplan/catalog/find_model.hpp"
+#include "floplan/cluster/stack_words.hpp"
+#include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
 #include "floplan/core/file.hpp"
@@ -22,46 +25,19 @@ struct StepOptions {
   Text attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes;
 };
 
-// A fact of the stack from its word; one that was not given stays assumed.
-template <class T>
-void take(const Text& text, const char* option, cluster::Fact<T>& fact,
-          std::initializer_list<std::pair<const char*, T>> words) {
-  if (!text) return;
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (*text == word) {
-      fact = value;
-      return;
-    }
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  throw Error(Failure::usage, "bad_value", option, "must be one of " + known + ", got \"" + *text + "\"");
-}
-
 cluster::SoftwareStack stack_of(const StepOptions& o) {
-  using namespace cluster;
-  SoftwareStack s;
-  take(o.attention, "--attention", s.attention,
-       {{"current", AttentionKernel::current},
-        {"early", AttentionKernel::early},
-        {"unfused", AttentionKernel::unfused}});
-  take(o.elementwise, "--elementwise", s.elementwise, {{"fused", Elementwise::fused}, {"eager", Elementwise::eager}});
-  take(o.host, "--host", s.host, {{"graphs", Host::graphs}, {"fast", Host::fast}, {"slow", Host::slow}});
-  take(o.sequence_parallel, "--sequence-parallel", s.sequence_parallel, {{"yes", true}, {"no", false}});
-  take(o.overlap, "--overlap", s.overlap, {{"yes", true}, {"no", false}});
-  take(o.scatter_gather, "--scatter-gather", s.scatter_gather, {{"yes", true}, {"no", false}});
-  take(o.gradient_bytes, "--gradient-bytes", s.gradient_bytes, {{"2", 2.0}, {"4", 4.0}});
+  cluster::SoftwareStack s;
+  const auto take = [&s](const Text& word, const char* fact, const char* option) {
+    if (word) cluster::give(s, fact, *word, option);
+  };
+  take(o.attention, "attention", "--attention");
+  take(o.elementwise, "elementwise", "--elementwise");
+  take(o.host, "host", "--host");
+  take(o.sequence_parallel, "sequence_parallel", "--sequence-parallel");
+  take(o.overlap, "overlap", "--overlap");
+  take(o.scatter_gather, "scatter_gather", "--scatter-gather");
+  take(o.gradient_bytes, "gradient_bytes", "--gradient-bytes");
   return s;
-}
-
-// Chunks a rank where none were given: as many as divide a rank's layers, up to 8.
-std::int64_t usual_interleave(const architecture::Transformer& t, std::int64_t pipeline) {
-  if (pipeline == 1) return 1;
-  const std::int64_t slots = (t.layers % pipeline == 0 ? t.layers : t.layers + 2) / pipeline;
-  for (std::int64_t chunks = 8; chunks > 1; --chunks) {
-    if (slots % chunks == 0) return chunks;
-  }
-  return 1;
 }
 
 Answer validate(const Session& session, const StepOptions& o) {
@@ -99,7 +75,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   cluster::StepRequest r;
   r.shape = std::move(found.model.shape);
   if (!options.vp) {
-    const std::int64_t chunks = usual_interleave(r.shape, whole_number(options.pp, "--pp", 1));
+    const std::int64_t chunks = architecture::usual_interleave(r.shape, whole_number(options.pp, "--pp", 1));
     options.vp = std::to_string(chunks);
     if (chunks > 1) {
       answer.warnings.push_back({"assumed_interleaving", "no --vp is given, so each pipeline rank is taken to work " +
@@ -132,7 +108,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   for (const auto* list : {&step.warnings, &step.assumptions}) {
     answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
   }
-  const report::StepBand band = report::step_band(step, r.shape.experts.has_value());
+  const cluster::StepBand band = cluster::step_band(step, r.shape.experts.has_value());
   answer.inputs = {{"model", found.model.name},
                    {"accelerator", on.name},
                    {"global_batch", r.global_batch},

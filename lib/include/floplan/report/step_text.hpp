@@ -7,14 +7,14 @@
 // JSON: step_time_s, band {low, high, level, class}, tokens_per_s, tflops_per_accelerator, mfu, hfu, convention,
 // bubble_fraction, breakdown_s. The band is of the step time in seconds: where measured steps of the class lie.
 //
-// Source of the bands: 90th percentiles of the error with each publisher left out: dense models on a known part with a known
-// stack 16%; a part or a stack that is guessed 40%; mixtures of experts 60%.
+// Source of the bands: cluster/step_band.hpp.
 // Pitfall: the bands are of published runs, which are the good ones.
 #pragma once
 
 #include <string>
 #include <utility>
 
+#include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
 #include "floplan/core/quantity_text.hpp"
@@ -23,25 +23,15 @@
 
 namespace floplan::report {
 
-struct StepBand {
-  std::string of;    // the class
-  double error = 0;  // 90th percentile of |predicted / measured - 1|
-};
-
-[[nodiscard]] inline StepBand step_band(const cluster::StepReport& s, bool experts) {
-  if (experts) return {"mixture of experts", 0.6};
-  return s.assumptions.empty() ? StepBand{"dense, known part and stack", 0.16}
-                               : StepBand{"dense, part or stack assumed", 0.4};
+[[nodiscard]] inline Json band_json(const cluster::StepReport& s, const cluster::StepBand& band) {
+  return {
+      {"low", s.step.value * band.low}, {"high", s.step.value * band.high}, {"level", band.level}, {"class", band.of}};
 }
 
-[[nodiscard]] inline Json step_json(const cluster::StepReport& s, const StepBand& band) {
+[[nodiscard]] inline Json step_json(const cluster::StepReport& s, const cluster::StepBand& band) {
   const cluster::StepTerms& t = s.terms;
   return {{"step_time_s", s.step.value},
-          {"band",
-           {{"low", s.step.value / (1 + band.error)},
-            {"high", s.step.value * (1 + band.error)},
-            {"level", 0.9},
-            {"class", band.of}}},
+          {"band", band_json(s, band)},
           {"tokens_per_s", s.tokens_per_second},
           {"tokens_per_s_per_accelerator", s.tokens_per_second_per_accelerator},
           {"tflops_per_accelerator", s.model_rate.value / 1e12},
@@ -91,10 +81,10 @@ struct StepBand {
   return table;
 }
 
-[[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const StepBand& band) {
+[[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const cluster::StepBand& band) {
   return s.describe() + "\n" + "measured steps of this class (" + band.of + ") lie from " +
-         print(Seconds(s.step.value / (1 + band.error)), 3) + " to " +
-         print(Seconds(s.step.value * (1 + band.error)), 3) + " in nine of ten cases\n\n" + step_table(s).text();
+         print(s.step * band.low, 3) + " to " + print(s.step * band.high, 3) + " in nine of ten cases\n\n" +
+         step_table(s).text();
 }
 
 [[nodiscard]] inline Table validation_table(const cluster::Validation& v) {
