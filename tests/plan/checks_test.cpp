@@ -129,7 +129,7 @@ TEST_CASE("tensor parallelism divides the heads, and a stage of the pipeline has
     return [=](Request& r) {
       r.shape = catalog::Catalog().model("llama-3.1-8b").shape;  // 32 heads, 32 layers
       r.stages[0].layout = plan::Layout{tensor, 1, pipeline, 8192 / tensor / pipeline};
-      r.stages[0].accelerators = r.stages[0].layout->accelerators();
+      r.stages[0].accelerators = r.stages[0].layout->degrees.accelerators();
     };
   };
   refused(Failure::infeasible, "stage[1].layout", with(64, 1));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "floplan/architecture/layout_words.hpp"
+#include "floplan/architecture/memory_remedies.hpp"
 #include "floplan/core/quantity_text.hpp"
 
 namespace floplan::cli {
@@ -191,39 +192,7 @@ architecture::TrainingMemoryReport memory_of(const architecture::Transformer& t,
 }
 
 std::string what_would_fit(const architecture::Transformer& t, const TrainingLayout& cut, Bytes capacity) {
-  std::string out;
-  const auto consider = [&](const std::string& option, const TrainingLayout& changed) {
-    try {
-      const Bytes total = architecture::training_memory(t, changed.layout, changed.memory).worst_stage().total();
-      if (total <= capacity) out += (out.empty() ? "" : ", ") + option + " (" + print_short(total, 3) + ")";
-    } catch (const Error&) {  // a change that cannot be made is no help
-    }
-  };
-  if (cut.layout.data * cut.layout.context > 1) {
-    for (const auto& [word, sharding] : sharding_words) {
-      TrainingLayout changed = cut;
-      changed.memory.sharding = sharding;
-      if (sharding > cut.memory.sharding) consider(std::string("--sharding ") + word, changed);
-    }
-  }
-  for (const auto& [word, recompute] : recompute_words) {
-    TrainingLayout changed = cut;
-    changed.memory.activation.recompute = recompute;
-    if (recompute > cut.memory.activation.recompute) consider(std::string("--recompute ") + word, changed);
-  }
-  // Twice a degree at the same number of accelerators, taken from data parallelism; the microbatches double with it.
-  const auto twice = [&](const char* option, std::int64_t architecture::Layout::*degree) {
-    if (cut.layout.data % 2 != 0) return;
-    TrainingLayout changed = cut;
-    changed.layout.*degree *= 2;
-    changed.layout.data /= 2;
-    changed.memory.microbatches *= 2;
-    consider(std::string(option) + " " + std::to_string(changed.layout.*degree), changed);
-  };
-  twice("--tp", &architecture::Layout::tensor);
-  twice("--pp", &architecture::Layout::pipeline);
-  twice("--cp", &architecture::Layout::context);
-  return out;
+  return to_text(architecture::what_would_fit(t, cut.layout, cut.memory, capacity), "--");
 }
 
 }  // namespace floplan::cli

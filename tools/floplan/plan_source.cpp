@@ -37,12 +37,29 @@ constexpr NamedField fields[] = {
     {"--seq", "stage[*].sequence_length",
      "Sequence length in tokens, in every stage, as 8192 or 128Ki, which is 131072; the model's own, or 8192"},
     {"--global-batch", "stage[*].global_batch", "Sequences a step, in every stage"},
-    {"--achieved", "stage[*].achieved", "Steady rate of one accelerator, as 400TFLOP/s, in every stage"},
+    {"--achieved", "stage[*].achieved",
+     "Steady rate of one accelerator, as 400TFLOP/s, in every stage; or predicted, by the step time of its layout"},
     {"--mfu", "stage[*].mfu", "The same as a share of the peak, as 41%"},
-    {"--tp", "stage[*].layout.tp", "Tensor-parallel degree"},
+    {"--layout", "stage[*].layout", "search: the layout with the shortest predicted step, in every stage"},
+    {"--tp", "stage[*].layout.tp", "Tensor-parallel degree; without --achieved or --mfu the step time is predicted"},
     {"--cp", "stage[*].layout.cp", "Context-parallel degree"},
     {"--pp", "stage[*].layout.pp", "Pipeline-parallel degree"},
-    {"--dp", "stage[*].layout.dp", "Data-parallel degree"},
+    {"--dp", "stage[*].layout.dp", "Data-parallel degree; what the others leave of the count if not given"},
+    {"--ep", "stage[*].layout.ep", "Expert-parallel degree, within TP x CP x DP"},
+    {"--vp", "stage[*].layout.vp", "Chunks of layers a pipeline rank; as many as divide them, up to 8, if not given"},
+    {"--microbatch", "stage[*].layout.microbatch", "Sequences a microbatch; 1 if not given"},
+    {"--sharding", "stage[*].layout.sharding",
+     "What data ranks share: none, zero1, zero2 or zero3; zero1 if not given"},
+    {"--recompute", "stage[*].layout.recompute", "What is computed again: none, selective or full; none if not given"},
+    {"--attention-kernel", "stack.attention",
+     "Of predicted steps: current, early or unfused kernels; assumed if not given"},
+    {"--elementwise", "stack.elementwise", "fused or eager elementwise kernels; assumed if not given"},
+    {"--host", "stack.host", "How long a layer keeps the host: graphs, fast or slow; assumed if not given"},
+    {"--sequence-parallel", "stack.sequence_parallel", "yes or no; assumed if not given"},
+    {"--overlap", "stack.overlap",
+     "Whether communication overlaps with products: yes or no; assumed not, if not given"},
+    {"--scatter-gather", "stack.scatter_gather", "Whether pipeline sends are cut over tensor ranks: yes or no"},
+    {"--gradient-bytes", "stack.gradient_bytes", "Of a gradient value in the reduction: 2 or 4"},
     {"--achieved-spread", "achieved_spread", "Standard deviation of the achieved rate; 3% if not given"},
     {"--rate-from", "reliability.rate_from",
      "Failure rate of a record (see: floplan catalog interruptions); llama3-2024 if no rate is given"},
@@ -127,7 +144,7 @@ plan::Request PlanOptions::read(const catalog::Catalog& catalog) const {
   }
   if (!file && overrides.empty())
     throw Error(Failure::usage, "no_plan", "plan",
-                "needs a plan file, or --model, --tokens, --accelerator, --count and --achieved or --mfu");
+                "needs a plan file, or --model, --tokens, --accelerator, --count and --achieved, --mfu or a layout");
   const auto [text, place] = file ? load(*file) : std::pair<std::string, std::string>();
   plan::Request request = plan::read_request(text, place, overrides, catalog);
   if (threads) {

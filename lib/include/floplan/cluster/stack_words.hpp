@@ -48,6 +48,32 @@ struct StackFact {
   return all;
 }
 
+struct StackWord {
+  std::string_view name;
+  std::string word;
+  bool assumed = false;
+};
+
+// The facts as they are, in the order of stack_facts().
+[[nodiscard]] inline std::vector<StackWord> words_of(const SoftwareStack& s) {
+  std::vector<StackWord> out;
+  const auto add = [&out](auto index, bool assumed) {
+    const StackFact& fact = stack_facts()[out.size()];
+    out.push_back({fact.name, std::string(fact.words[static_cast<std::size_t>(index)]), assumed});
+  };
+  const auto yes_or_no = [](const Fact<bool>& fact) { return fact.value ? 0 : 1; };
+  add(s.attention.value, s.attention.assumed);
+  add(s.elementwise.value, s.elementwise.assumed);
+  add(s.host.value, s.host.assumed);
+  add(yes_or_no(s.sequence_parallel), s.sequence_parallel.assumed);
+  add(yes_or_no(s.overlap), s.overlap.assumed);
+  add(yes_or_no(s.scatter_gather), s.scatter_gather.assumed);
+  add(s.gradient_bytes.value > 2 ? 1 : 0, s.gradient_bytes.assumed);
+  add(s.data_parallel.value, s.data_parallel.assumed);
+  add(s.selective.value, s.selective.assumed);
+  return out;
+}
+
 // where: the option, or the field's place. Throws Error(usage) for another word.
 inline void give(SoftwareStack& stack, std::string_view fact, std::string_view word, std::string_view where) {
   for (const StackFact& f : stack_facts()) {

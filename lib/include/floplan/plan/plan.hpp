@@ -6,6 +6,7 @@
 // distributions are draws over the uncertain inputs and the scatter of failures, the same bits at any thread count.
 //
 //   ideal          accelerator-hours without a single stop, = FLOP / achieved rate
+//   achieved rate  as given, or FLOP a token x tokens / (accelerators x step time) where a step time is predicted
 //   ettr           ideal / expected accelerator-hours, all stops counted (planned and unexplained ones too)
 //   sensitivity    expected wall-clock days with one input at its 10th and 90th percentile, the others at their median
 //
@@ -21,6 +22,7 @@
 #include "floplan/core/distribution.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
+#include "floplan/plan/layout_model.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/reliability/completion.hpp"
 
@@ -28,9 +30,10 @@ namespace floplan::plan {
 
 struct StagePlan {
   Stage request;
+  std::optional<LayoutModel> model;  // of a stage with a layout, where the model's shape is known
   FlopPerToken flop_per_token;
   Flop work;
-  FlopPerSecond achieved;  // of one accelerator
+  FlopPerSecond achieved;  // of one accelerator; the model's own where no rate is given
   double mfu = 0;
   std::optional<Seconds> step_time;
   Seconds ideal;
@@ -43,6 +46,11 @@ struct StagePlan {
   double ettr = 0;           // ideal over expected
   reliability::Waste waste;  // shares of the expected time
   double unexplained = 0;    // share of the expected time
+
+  // Tokens a second of all accelerators.
+  [[nodiscard]] double tokens_per_second() const {
+    return achieved.value * request.accelerators.value / flop_per_token.value;
+  }
 };
 
 struct EnergyAccount {

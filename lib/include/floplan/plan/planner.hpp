@@ -4,8 +4,8 @@
 //
 //   FLOP = tokens x FLOP a token (by convention); ideal time = FLOP / (accelerators x achieved rate);
 //   expected time = ideal / ETTR by the exact renewal form at each stage's MTBF and interval (reliability/completion.hpp);
-//   distribution: draws of the failure rate (Gamma of its event count), of each Uncertain input (log-normal), of the
-//   achieved rate (log-normal), of the failures themselves, and of unexplained stops (exponential).
+//   a stage without a rate: its layout's predicted step (layout_model.hpp), after a search where one is asked for
+//   distribution: draws of every uncertain input and of the failures (plan_draw.hpp)
 //
 // Sources: Llama 3 (arXiv 2407.21783), Daly 2006, Kokolis et al. 2025. Cost: about 2 microseconds a draw and stage.
 // Errors: usage for values out of range; infeasible for a layout that does not divide, weights that do not fit, a rate
@@ -23,158 +23,23 @@
 #include <utility>
 #include <vector>
 
-#include <boost/random/exponential_distribution.hpp>
-
 #include "floplan/core/parallel_for.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/layout_choice.hpp"
+#include "floplan/plan/layout_model.hpp"
 #include "floplan/plan/model_size.hpp"
 #include "floplan/plan/plan.hpp"
+#include "floplan/plan/plan_draw.hpp"
+#include "floplan/plan/plan_sensitivity.hpp"
 #include "floplan/plan/planner_cautions.hpp"
 #include "floplan/plan/planner_checks.hpp"
 #include "floplan/plan/tokens_to_loss.hpp"
 #include "floplan/reliability/checkpoint_interval.hpp"
-#include "floplan/reliability/completion_draw.hpp"
+#include "floplan/reliability/completion.hpp"
 
 namespace floplan::plan {
 
 namespace detail {
-
-// One value of every uncertain input: standard normal scores for the log-normal ones, factors for the rest.
-struct Scenario {
-  double restart = 0, wait = 0, stall = 0, price = 0;  // scores
-  double achieved = 1;                                 // factor on the achieved rate
-  double failure_rate = 1;                             // factor on the failure rate
-  double interval = 1;                                 // factor on the planned interval
-  double tokens = 1;                                   // factor on the tokens
-};
-
-[[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, Seconds interval,
-                                                           const Scenario& s) {
-  const Reliability& from = r.reliability;
-  reliability::Conditions c;
-  c.mtbf = from.rate.mtbf(accelerators) / s.failure_rate;
-  c.stall = r.checkpoint.stall.at(s.stall);
-  c.interval = interval * s.interval;
-  c.restart = from.restart.at(s.restart);
-  c.wait = from.wait.at(s.wait);
-  // Manual stops come at a fixed rate a day, so their share of the failures falls as the cluster grows.
-  c.manual_share = std::min(1.0, from.manual_per_day * in_days(c.mtbf));
-  c.manual_wait = from.manual_wait;
-  c.planned_per_day = from.planned_per_day;
-  c.planned_duration = from.planned_duration;
-  return c;
-}
-
-[[nodiscard]] inline Seconds expected_wall_clock(const Plan& plan, const Scenario& s) {
-  double total = 0;
-  for (const StagePlan& stage : plan.stages) {
-    const auto conditions = conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, s);
-    total += reliability::completion(stage.ideal * (s.tokens / s.achieved), conditions).wall_clock.value;
-  }
-  return Seconds(total * (1 + plan.request.reliability.unexplained_stops));
-}
-
-inline constexpr std::uint64_t law_streams = std::uint64_t{1} << 40;  // beyond any number of draws
-
-struct Draw {
-  double days = -1;  // not drawn
-  double hours = 0;
-  double interruptions = 0;
-  double dollars = 0;
-};
-
-[[nodiscard]] inline Draw draw(const Plan& plan, std::size_t index) {
-  const Request& r = plan.request;
-  RandomStream stream(r.seed, index);
-  boost::random::normal_distribution<double> normal;
-  Scenario s;
-  // Every input draws its variate whether it spreads or not, so that narrowing one leaves the others' draws alone.
-  s.restart = normal(stream);
-  s.wait = normal(stream);
-  s.stall = normal(stream);
-  s.price = normal(stream);
-  s.achieved = std::exp(normal(stream) * r.achieved_spread.value);
-  if (r.reliability.rate.events) {
-    s.failure_rate =
-        boost::random::gamma_distribution<double>(*r.reliability.rate.events, 1 / *r.reliability.rate.events)(stream);
-  }
-  const double unexplained =
-      r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
-  if (!plan.tokens_factors.empty()) {
-    // A stream of its own, so that the other draws are the same with and without it.
-    RandomStream law(r.seed, law_streams + index);
-    s.tokens = plan.tokens_factors[law.below(static_cast<std::uint32_t>(plan.tokens_factors.size()))];
-  }
-  Draw out;
-  double seconds = 0;
-  for (const StagePlan& stage : plan.stages) {
-    const Count accelerators = stage.request.accelerators;
-    const auto conditions = conditions_of(r, accelerators, stage.conditions.interval, s);
-    const auto run = reliability::draw_completion(stream, stage.ideal * (s.tokens / s.achieved), conditions);
-    const Seconds wall = run.wall_clock * (1 + unexplained);
-    seconds += wall.value;
-    out.hours += accelerator_hours(accelerators, wall).value;
-    out.interruptions += run.failures + run.planned_stops;
-  }
-  out.days = in_days(Seconds(seconds));
-  if (r.price) out.dollars = cost(AcceleratorHours(out.hours), r.price->accelerator_hour.at(s.price)).value;
-  return out;
-}
-
-[[nodiscard]] inline std::vector<Sensitivity> sensitivities(const Plan& plan) {
-  const Request& r = plan.request;
-  std::vector<Sensitivity> out;
-  const auto days_at = [&plan](const Scenario& s) -> std::optional<double> {
-    try {
-      return in_days(expected_wall_clock(plan, s));
-    } catch (const Error& error) {
-      if (error.failure() == Failure::infeasible) return std::nullopt;
-      throw;
-    }
-  };
-  const auto add = [&](std::string input, std::string low, std::string high, const Scenario& at_low,
-                       const Scenario& at_high) {
-    out.push_back({std::move(input), std::move(low), std::move(high), days_at(at_low), days_at(at_high)});
-  };
-  const auto add_uncertain = [&](const char* input, const Uncertain<Seconds>& u, double Scenario::*score) {
-    if (!u.spreads()) return;
-    Scenario low, high;
-    low.*score = -normal_p90;
-    high.*score = normal_p90;
-    add(input, print(*u.low, 3), print(*u.high, 3), low, high);
-  };
-  if (r.achieved_spread.value > 0) {
-    Scenario low, high;
-    low.achieved = std::exp(-normal_p90 * r.achieved_spread.value);
-    high.achieved = 1 / low.achieved;
-    const FlopPerSecond rate = plan.main().achieved;
-    add("achieved rate", print(rate * low.achieved, 3), print(rate * high.achieved, 3), low, high);
-  }
-  if (const auto events = r.reliability.rate.events) {
-    Scenario low, high;
-    low.failure_rate = std::max(0.01, 1 - normal_p90 / std::sqrt(*events));
-    high.failure_rate = 1 + normal_p90 / std::sqrt(*events);
-    const double rate = r.reliability.rate.per_node_day();
-    add("failure rate, per node-day", print_number(rate * low.failure_rate, 3),
-        print_number(rate * high.failure_rate, 3), low, high);
-  }
-  if (plan.tokens_to_loss) {
-    Scenario low, high;
-    low.tokens = plan.tokens_to_loss->p10 / plan.tokens.value;
-    high.tokens = plan.tokens_to_loss->p90 / plan.tokens.value;
-    add("tokens to the loss", print(Tokens(plan.tokens_to_loss->p10), 3), print(Tokens(plan.tokens_to_loss->p90), 3),
-        low, high);
-  }
-  add_uncertain("restart", r.reliability.restart, &Scenario::restart);
-  add_uncertain("wait before restart", r.reliability.wait, &Scenario::wait);
-  add_uncertain("checkpoint stall", r.checkpoint.stall, &Scenario::stall);
-  Scenario half, twice;
-  half.interval = 0.5;
-  twice.interval = 2;
-  const Seconds interval = plan.main().conditions.interval;
-  add("checkpoint interval", print(interval * 0.5, 3), print(interval * 2, 3), half, twice);
-  return out;
-}
 
 // completion(), with an error that names the stage: what is too long there may be any of the times.
 [[nodiscard]] inline reliability::Completion complete_stage(std::size_t index, const std::string& name, Seconds ideal,
@@ -206,7 +71,10 @@ struct Draw {
       r.shape ? architecture::training_flop_per_token(*r.shape, stage.sequence_length).by(r.flop_convention)
               : FlopPerToken(training_flop(plan.active_parameters, Tokens(1)).value);
   out.work = training_flop(out.flop_per_token, stage.tokens);
-  out.achieved = stage.achieved ? *stage.achieved : plan.peak * stage.mfu->value;
+  if (stage.layout && r.shape) out.model = layout_model(r, stage);
+  out.achieved = stage.achieved ? *stage.achieved
+                 : stage.mfu    ? plan.peak * stage.mfu->value
+                                : out.model->step->model_rate;
   out.mfu = out.achieved / plan.peak;
   const FlopPerSecond cluster = out.achieved * stage.accelerators.value;
   if (stage.global_batch) {
@@ -269,6 +137,7 @@ inline void add_tokens_to_loss(Plan& plan) {
 [[nodiscard]] inline Plan make_plan(Request request, std::stop_token stop = {}) {
   fit_stages_to_loss(request);
   check(request);
+  search_layouts(request);
   Plan plan;
   plan.request = std::move(request);
   const Request& r = plan.request;

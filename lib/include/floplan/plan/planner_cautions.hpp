@@ -2,7 +2,8 @@
 //
 // What an expert would remark on a plan.
 //
-// Sizes: 16 bytes a parameter (BF16 weights and gradients, FP32 master weights and two moments: Rajbhandari et al. 2020,
+// Layouts: a rate that is given and that the step-time model contradicts, facts of the software and of the layout that a
+// predicted step assumes. Sizes: 16 bytes a parameter (BF16 weights and gradients, FP32 master weights and two moments: Rajbhandari et al. 2020,
 // arXiv 1910.02054, section 3.1) beyond the memory of all accelerators; TP beyond the key-value heads, which are then held
 // twice; fewer tokens than one step, or than a tenth of the parameters (a forgotten T). Stops: more people than failures,
 // unexplained stops above 1, planned stops above half the time, a rate of failures carried over to another accelerator or
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +54,8 @@ inline void add_size_cautions(const Plan& plan, std::vector<Warning>& out) {
                            print_short(s.accelerators) + " " + r.accelerator.name + ", " + print(held, 3)});
       }
     }
-    if (r.shape && s.layout && s.layout->tensor > r.shape->kv_heads) {
-      out.push_back({"tp_beyond_kv_heads", name + ": TP " + std::to_string(s.layout->tensor) + " exceeds the " +
+    if (r.shape && s.layout && s.layout->degrees.tensor > r.shape->kv_heads) {
+      out.push_back({"tp_beyond_kv_heads", name + ": TP " + std::to_string(s.layout->degrees.tensor) + " exceeds the " +
                                                std::to_string(r.shape->kv_heads) +
                                                " key-value heads, so ranks hold copies of them"});
     }
@@ -64,6 +66,66 @@ inline void add_size_cautions(const Plan& plan, std::vector<Warning>& out) {
                                              print(s.sequence_length * s.global_batch->value, 4)});
     }
   }
+}
+
+// What the step-time model says of a given rate that an option carried over to another number of accelerators.
+inline void add_size_of_rate(const Plan& plan, const StagePlan& stage, std::vector<Warning>& out) {
+  Stage before = stage.request;
+  if (!before.rate_of) return;
+  Layout& layout = before.layout->degrees;
+  layout.data = static_cast<std::int64_t>(
+      std::llround(static_cast<double>(layout.data) * (*before.rate_of / before.accelerators)));
+  before.accelerators = *before.rate_of;
+  if (layout.accelerators() != before.accelerators) return;
+  const LayoutModel model = layout_model(plan.request, before);
+  if (!model.step) return;
+  const FlopPerSecond then = model.step->model_rate;
+  const FlopPerSecond now = stage.model->step->model_rate;
+  out.push_back({"rate_at_another_size",
+                 "stage \"" + before.name + "\": its rate was given for " + print_short(before.accelerators) +
+                     " accelerators, and the step-time model says that its layout goes from " + print(then, 4) +
+                     " to " + print(now, 4) + " on " + print_short(stage.request.accelerators) + ", " +
+                     print_number(100 * (now / then - 1), 2) +
+                     "%: achieved = \"predicted\" (--achieved predicted) plans with the model's rate"});
+}
+
+// What the models remark on the layouts, and what predicted steps assume: each assumption once, whatever the stages.
+inline void add_layout_cautions(const Plan& plan, std::vector<Warning>& out) {
+  std::vector<std::string> assumed;
+  const auto assume = [&assumed](const std::string& what) {
+    if (std::find(assumed.begin(), assumed.end(), what) == assumed.end()) assumed.push_back(what);
+  };
+  for (const StagePlan& stage : plan.stages) {
+    if (!stage.model) continue;
+    const LayoutModel& m = *stage.model;
+    const std::string name = "stage \"" + stage.request.name + "\"";
+    out.insert(out.end(), m.remarks.begin(), m.remarks.end());
+    if (!m.step) continue;
+    const double step = m.step->step.value;
+    if (stage.request.predicted()) {
+      for (const std::string& what : m.layout.assumed) assume(what);
+      for (const Warning& w : m.step->assumptions) assume(w.message);
+      for (const Warning& w : m.step->warnings) {
+        if (w.code != "kv_heads_copied")
+          out.push_back({w.code, name + ": " + w.message});  // said of every layout below
+      }
+      continue;
+    }
+    add_size_of_rate(plan, stage, out);
+    if (stage.step_time->value < step * m.band.low || stage.step_time->value > step * m.band.high) {
+      const FlopPerSecond rate = m.step->model_rate;
+      out.push_back({"rate_disagrees", name + ": a rate of " + print(stage.achieved, 4) +
+                                           " is given, and the step-time model says " + print(rate, 4) + " of " +
+                                           m.layout.describe() + "; nine of ten measured steps of its class (" +
+                                           m.band.of + ") lie between " + print(rate / m.band.high, 3) + " and " +
+                                           print(rate / m.band.low, 3) +
+                                           ": is the rate counted by another convention, or the layout another?"});
+    }
+  }
+  if (assumed.empty()) return;
+  std::string all;
+  for (const std::string& what : assumed) all += (all.empty() ? "" : "; ") + what;
+  out.push_back({"assumed_for_steps", "for the predicted steps: " + all});
 }
 
 inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
@@ -146,6 +208,7 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                                                ", " + print(*gemm, 3)});
     }
   }
+  detail::add_layout_cautions(plan, out);
   detail::add_size_cautions(plan, out);
   const StagePlan& main = plan.main();
   for (const Warning& w : reliability::cautions(main.conditions)) out.push_back(w);

@@ -5,13 +5,14 @@
 // Refused as a wrong value (usage, exit 2; from a file data, exit 4): one that is missing, not finite, or out of range. The
 // ranges are wide, and narrow enough that nothing computed from them overflows. Refused as infeasible (exit 3), with the
 // limit and by how much it is missed: weights that all accelerators together cannot hold, a layout whose TP x CP x PP x DP
-// is not the accelerator count, whose TP does not divide the heads or whose PP exceeds the layers, a batch that the data
-// ranks do not divide, an achieved rate above the dense peak, a deadline that no draw and no failure-free run meets.
+// is not the accelerator count, whose TP does not divide the heads or whose PP exceeds the layers, that does not fit in memory
+// or cannot be run where its step is predicted (layout_model.hpp), a batch that the data ranks do not divide, an achieved rate
+// above the dense peak, a deadline that no draw and no failure-free run meets.
 //
 // An error's place is the field's path, "plan: stage[2].count"; who read the request from elsewhere passes a PlaceOf that
 // knows the option or the file's line instead (request_file.hpp does).
 //
-// Pitfall: weights that fit are a bound and no proof: optimizer state and activations take many times their room.
+// Pitfall: without a layout only the weights' room is checked; optimizer state and activations take many times that.
 #pragma once
 
 #include <cmath>
@@ -20,7 +21,9 @@
 #include <string_view>
 
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/plan/layout_model.hpp"
 #include "floplan/plan/model_size.hpp"
+#include "floplan/plan/nearest_counts.hpp"
 #include "floplan/plan/plan.hpp"
 
 namespace floplan::plan {
@@ -73,7 +76,21 @@ class Rules {
         what + ": the ends of a range must be within a factor of 1e6, got " + print(*u.low) + " and " + print(*u.high));
   }
 
- private:
+  // What a stage's models refuse, whose errors name its fields, at the place of the field or of the layout around it.
+  template <class Model>
+  void of_stage(const std::string& path, const std::string& of, Model model) const {
+    try {
+      model();
+    } catch (const Error& error) {
+      const bool of_plan = error.where() == "precision" || error.where() == "accelerator";
+      const Place place =
+          blamed({(of_plan ? "" : path) + error.where(), path + "layout", path + "count", "accelerator", "model"});
+      const Failure failure = error.failure() == Failure::usage ? place.failure : error.failure();
+      throw Error(failure, error.code(), place.where, (of.empty() ? "" : of.substr(4) + ": ") + rule_of(error));
+    }
+  }
+
+  // The option that set one of these fields, or else where the first stands.
   [[nodiscard]] Place blamed(std::initializer_list<std::string> paths) const {
     for (const std::string& path : paths) {
       if (Place place = place_of_(path); place.failure == Failure::usage) return place;
@@ -81,21 +98,14 @@ class Rules {
     return place_of_(*paths.begin());
   }
 
+ private:
   const PlaceOf& place_of_;
 };
 
 }  // namespace detail
 
-inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak, Parameters parameters,
-                        const detail::Rules& rules) {
-  const Stage& stage = r.stages[index];
-  const std::string path = "stage[" + std::to_string(index + 1) + "].";
-  const std::string of = r.stages.size() > 1 && !stage.name.empty() ? " of stage \"" + stage.name + "\"" : "";
-  rules.between(stage.tokens, 1, 1e24, path + "tokens", "tokens" + of);
-  rules.whole(stage.accelerators, path + "count", "the accelerators" + of);
-  rules.between(stage.sequence_length, 1, 1e9, path + "sequence_length", "the sequence length" + of);
-  rules.require(stage.achieved.has_value() != stage.mfu.has_value(), {path + "achieved"},
-                "needs either an achieved rate or an MFU, and not both");
+inline void check_rate(const Request& r, const Stage& stage, const std::string& path, const std::string& of,
+                       FlopPerSecond peak, const detail::Rules& rules) {
   const std::string rate = path + (stage.mfu ? "mfu" : "achieved");
   if (stage.achieved) rules.between(*stage.achieved, 1, 1e21, rate, "the achieved rate" + of);
   if (stage.mfu)
@@ -109,28 +119,26 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
           " times it" +
           (stage.mfu && mfu >= 2 && mfu <= 100 ? ": a share of the peak is written " + print_number(mfu, 4) + "%"
                                                : ""));
-  if (r.accelerator.memory) {
-    const Bytes held = *r.accelerator.memory * stage.accelerators.value;
-    const Bytes weights(parameters.value * catalog::bytes_per_value(r.precision));
-    rules.require_feasible(
-        weights <= held, "weights_do_not_fit", {path + "count", "parameters", "model", "accelerator", "precision"},
-        "the weights alone must fit in the memory of all accelerators" + of + ", " + print(held, 3) + " on " +
-            print(stage.accelerators) + " of " + r.accelerator.name + ", got " + print(weights, 3) + " of " +
-            to_text(r.precision) + " weights, " + print_number(weights / held, 3) + " times it");
-  }
-  if (stage.global_batch) rules.whole(*stage.global_batch, path + "global_batch", "the global batch" + of);
-  rules.require(stage.tokens >= stage.sequence_length, {path + "tokens", path + "sequence_length"},
-                "the tokens" + of + " must be at least one sequence, " + print(stage.sequence_length) +
-                    " tokens, got " + print_short(stage.tokens));
-  if (!stage.layout) return;
-  const Layout& l = *stage.layout;
-  rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1, {path + "layout"},
-                "TP, CP, PP and DP" + of + " must be at least 1");
+}
+
+inline void check_layout(const Request& r, const Stage& stage, const std::string& path, const std::string& of,
+                         const detail::Rules& rules) {
+  const StageLayout& cut = *stage.layout;
+  const Layout& l = cut.degrees;
+  rules.require(l.tensor >= 1 && l.context >= 1 && l.pipeline >= 1 && l.data >= 1 && l.expert >= 1, {path + "layout"},
+                "TP, CP, PP, DP and EP" + of + " must be at least 1");
+  rules.require(cut.interleave.value_or(1) >= 1 && cut.microbatch.value_or(1) >= 1, {path + "layout"},
+                "VP and the microbatch" + of + " must be at least 1");
+  const std::int64_t each = cut.microbatch.value_or(1);
+  const auto whole_batch = stage.global_batch ? std::optional(stage.global_batch->value) : std::nullopt;
+  const double ranks = l.accelerators().value / static_cast<double>(l.data);
+  const std::int64_t group = ranks < 1e15 ? static_cast<std::int64_t>(ranks) : 1;
   rules.require_feasible(
       l.accelerators() == stage.accelerators, "layout_does_not_divide", {path + "layout", path + "count"},
       "TP x CP x PP x DP" + of + " must be the accelerator count, got " + std::to_string(l.tensor) + " x " +
           std::to_string(l.context) + " x " + std::to_string(l.pipeline) + " x " + std::to_string(l.data) + " = " +
-          print(l.accelerators()) + " for " + print(stage.accelerators));
+          print(l.accelerators()) + " for " + print(stage.accelerators) +
+          nearest_counts(stage.accelerators.value, group, whole_batch, each).describe());
   if (r.shape) {
     rules.require_feasible(r.shape->heads % l.tensor == 0, "layout_does_not_divide", {path + "layout.tp", "model"},
                            "TP" + of + " must divide the attention heads, got " + std::to_string(l.tensor) + " for " +
@@ -142,10 +150,44 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
   }
   if (stage.global_batch) {
     rules.require_feasible(std::fmod(stage.global_batch->value, static_cast<double>(l.data)) == 0,
-                           "batch_does_not_divide", {path + "global_batch", path + "layout"},
+                           "batch_does_not_divide", {path + "global_batch", path + "layout", path + "count"},
                            "DP" + of + " must divide the global batch, got " + std::to_string(l.data) + " and " +
-                               print(*stage.global_batch));
+                               print(*stage.global_batch) +
+                               nearest_counts(stage.accelerators.value, group, whole_batch, each).describe());
   }
+  if (r.shape || stage.predicted()) rules.of_stage(path, of, [&] { (void)layout_model(r, stage); });
+}
+
+inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak, Parameters parameters,
+                        const detail::Rules& rules) {
+  const Stage& stage = r.stages[index];
+  const std::string path = "stage[" + std::to_string(index + 1) + "].";
+  const std::string of = r.stages.size() > 1 && !stage.name.empty() ? " of stage \"" + stage.name + "\"" : "";
+  rules.between(stage.tokens, 1, 1e24, path + "tokens", "tokens" + of);
+  rules.whole(stage.accelerators, path + "count", "the accelerators" + of);
+  rules.between(stage.sequence_length, 1, 1e9, path + "sequence_length", "the sequence length" + of);
+  rules.require(!stage.achieved || !stage.mfu, {path + "achieved"},
+                "needs either an achieved rate or an MFU, and not both");
+  rules.require(!stage.predicted() || stage.layout || stage.search, {path + "achieved"},
+                "needs an achieved rate or an MFU, or a layout whose step time is predicted");
+  rules.require(stage.predicted() || !stage.search, {path + "layout"},
+                "a layout that is searched predicts the rate, which is not given beside it");
+  if (stage.global_batch) rules.whole(*stage.global_batch, path + "global_batch", "the global batch" + of);
+  rules.require(stage.tokens >= stage.sequence_length, {path + "tokens", path + "sequence_length"},
+                "the tokens" + of + " must be at least one sequence, " + print(stage.sequence_length) +
+                    " tokens, got " + print_short(stage.tokens));
+  if (!stage.predicted()) check_rate(r, stage, path, of, peak, rules);
+  if (r.accelerator.memory) {
+    const Bytes held = *r.accelerator.memory * stage.accelerators.value;
+    const Bytes weights(parameters.value * catalog::bytes_per_value(r.precision));
+    rules.require_feasible(
+        weights <= held, "weights_do_not_fit", {path + "count", "parameters", "model", "accelerator", "precision"},
+        "the weights alone must fit in the memory of all accelerators" + of + ", " + print(held, 3) + " on " +
+            print(stage.accelerators) + " of " + r.accelerator.name + ", got " + print(weights, 3) + " of " +
+            to_text(r.precision) + " weights, " + print_number(weights / held, 3) + " times it");
+  }
+  if (stage.predicted()) rules.of_stage(path, of, [&] { detail::require_predictable(r, stage); });
+  if (stage.layout) check_layout(r, stage, path, of, rules);
 }
 
 inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_request) {

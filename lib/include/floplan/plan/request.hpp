@@ -10,6 +10,10 @@
 // An input that is not known exactly is an Uncertain: a log-normal whose 10th and 90th percentiles are low and high. A
 // file holds the same request as TOML (request_file.hpp).
 //
+// A stage says how fast it goes in exactly one of three ways: `achieved` or `mfu`; a layout without either, whose step time
+// the cluster's model then predicts (layout_model.hpp); or `search`, which finds the layout first (layout_choice.hpp). A layout
+// beside a rate is a description: it is checked, and the rate stands.
+//
 // Pitfall: `achieved` is the steady rate of one accelerator, counted by `flop_convention`; a rate measured under another
 // convention (6N against causal attention) moves the days by the ratio of the two.
 #pragma once
@@ -23,13 +27,14 @@
 #include <string_view>
 #include <vector>
 
-#include "floplan/architecture/layout.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/catalog/records.hpp"
+#include "floplan/cluster/software_stack.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/law/scaling_law.hpp"
+#include "floplan/plan/stage_layout.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 
 namespace floplan::plan {
@@ -80,8 +85,6 @@ template <class Q>
   return u.spreads() ? print_short(*u.low, 3) + " to " + print_short(*u.high, 3) + " (80%), median " + median : median;
 }
 
-using architecture::Layout;
-
 // Every field has an initializer, so that {.tokens = ..., .accelerators = ...} compiles without a warning.
 struct Stage {
   std::string name{};
@@ -91,8 +94,18 @@ struct Stage {
   std::optional<Count> global_batch{};                 // sequences a step
   std::optional<FlopPerSecond> achieved{};             // steady rate of one accelerator; or else
   std::optional<Fraction> mfu{};                       // the same as a share of the dense peak
-  std::optional<Layout> layout{};
+  std::optional<StageLayout> layout{};
+  bool search = false;  // for the layout with the shortest step
+  // Where an option changed the accelerators under a rate that is given: those that it was given for.
+  std::optional<Count> rate_of{};
+
+  [[nodiscard]] bool predicted() const { return !achieved && !mfu; }
 };
+
+// Where a stage's rate comes from.
+[[nodiscard]] inline std::string rate_text(const Stage& s) {
+  return s.search ? "searched" : s.predicted() ? "predicted" : "given";
+}
 
 struct Reliability {
   reliability::InterruptionRate rate;
@@ -142,7 +155,8 @@ struct Request {
   catalog::Precision precision = catalog::Precision::bf16;
   std::optional<FlopPerSecond> peak;  // instead of the accelerator's dense peak
   std::vector<Stage> stages;
-  // Standard deviation of ln(rate achieved / rate given), common to all stages.
+  cluster::SoftwareStack stack;  // of predicted steps
+  // Standard deviation of ln(rate achieved / rate given), common to all stages whose rate is given.
   Fraction achieved_spread = defaults::achieved_spread;
   Reliability reliability;
   Checkpoint checkpoint;

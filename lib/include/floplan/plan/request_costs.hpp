@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads what a plan costs, [price] and [power], and keeps the list of what was filled in.
+// Reads what a plan costs: [price] and [power].
 //
 //   price.accelerator_hour   '$2.10/h', a range, or a name of the catalog, whose low and high become the 10th and 90th
 //                            percentiles about its typical value; absent: the accelerator's latest price
@@ -11,7 +11,6 @@
 // Pitfall: a catalog price of another accelerator is taken as it is, and remarked on.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,52 +20,9 @@
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_document.hpp"
+#include "floplan/plan/request_values.hpp"
 
 namespace floplan::plan::detail {
-
-// What was filled in, by what it bears on; one remark each.
-struct Assumed {
-  std::vector<std::string> work, failures, costs;
-
-  void work_once(const std::string& what) {
-    if (std::find(work.begin(), work.end(), what) == work.end()) work.push_back(what);
-  }
-  void name_in(Request& r) const {
-    const auto name = [&r](const char* of, const std::vector<std::string>& what) {
-      if (what.empty()) return;
-      std::string all;
-      for (const std::string& one : what) all += (all.empty() ? "" : "; ") + one;
-      r.assumptions.push_back({"assumed", of + all});
-    };
-    name("for the work: ", work);
-    name("for the stops: ", failures);
-    name("for cost and energy: ", costs);
-  }
-};
-
-template <class Choice>
-[[nodiscard]] Choice choose(const Section& section, std::string_view key, Choice fallback,
-                            const std::vector<std::pair<std::string, Choice>>& choices) {
-  const auto value = section.value(key);
-  if (!value) return fallback;
-  std::string names;
-  for (const auto& [name, choice] : choices) {
-    if (value->text == name) return choice;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  throw value->refuse("must be one of " + names + ", got \"" + value->text + "\"");
-}
-
-// Calls look_up(name, where) with the errors of a file's value.
-template <class LookUp>
-[[nodiscard]] auto named(const Value& value, LookUp look_up) {
-  return value.as([&](std::string_view text, std::string_view where) { return look_up(text, where); });
-}
-
-inline void remark_unverified(Request& r, const char* code, const std::string& name, const Provenance& from) {
-  if (!from.verified)
-    r.assumptions.push_back({code, name + " is not verified" + (from.note.empty() ? "" : ": " + from.note)});
-}
 
 // Exact where a record has one value, else the range about its typical one; nothing where it has one end only.
 [[nodiscard]] inline std::optional<Uncertain<DollarsPerHour>> price_of(const catalog::Price& p) {

@@ -16,6 +16,7 @@
 // Pitfall: a number for a quantity with units (a time, bytes, a rate) is refused, as on the command line.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
@@ -34,75 +35,9 @@
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/plan/field_names.hpp"
 #include "floplan/plan/field_value.hpp"
-#include "floplan/plan/request.hpp"
+#include "floplan/plan/request_section.hpp"
 
 namespace floplan::plan {
-
-class Document;
-
-// A table of the document. Absent tables read as empty.
-class Section {
- public:
-  Section(Document& document, const toml::table* table, std::string path)
-      : document_(&document), table_(table), path_(std::move(path)) {}
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool present() const { return table_ != nullptr; }
-  // That a field is missing, at this table's place; or that another one is its name mistyped, at that one's.
-  [[nodiscard]] Error missing(std::string_view key, const std::string& what) const;
-  // Where a key stands, without asking for it: what nobody asks for is refused in the end.
-  [[nodiscard]] std::optional<Place> place_of(std::string_view key) const;
-
-  [[nodiscard]] std::optional<Value> value(std::string_view key) const;
-  [[nodiscard]] std::vector<Value> values(std::string_view key) const;  // of an array, or the one value
-  [[nodiscard]] Section section(std::string_view key) const;
-  [[nodiscard]] std::vector<Section> sections(std::string_view key) const;
-
-  [[nodiscard]] std::optional<std::string> text(std::string_view key) const {
-    const auto v = value(key);
-    return v ? std::optional(v->text) : std::nullopt;
-  }
-  template <class Q>
-  [[nodiscard]] std::optional<Q> quantity(std::string_view key) const {
-    const auto v = value(key);
-    if (!v) return std::nullopt;
-    return v->as([](std::string_view text, std::string_view where) { return parse<Q>(text, where); });
-  }
-  [[nodiscard]] std::optional<double> number(std::string_view key) const {
-    const auto v = value(key);
-    if (!v) return std::nullopt;
-    return v->as([](std::string_view text, std::string_view where) { return parse_number(text, where); });
-  }
-  // One value, or [low, high] (in a file an array, on the command line "low..high"): the 10th and 90th percentiles.
-  template <class Q>
-  [[nodiscard]] std::optional<Uncertain<Q>> range(std::string_view key) const {
-    std::vector<Value> ends = values(key);
-    if (ends.empty()) return std::nullopt;
-    if (ends.size() == 1) {
-      if (const auto dots = ends[0].text.find(".."); dots != std::string::npos) {
-        Value high = ends[0];
-        if (high.text.find("..", dots + 2) != std::string::npos)
-          throw high.refuse("a range has two ends, low..high, got \"" + high.text + "\"");
-        high.text = high.text.substr(dots + 2);
-        ends[0].text = ends[0].text.substr(0, dots);
-        ends.push_back(std::move(high));
-      }
-    }
-    const auto read = [](std::string_view text, std::string_view where) { return parse<Q>(text, where); };
-    if (ends.size() == 1) return Uncertain<Q>(ends[0].as(read));
-    const Q low = ends[0].as(read);
-    const Q high = ends[1].as(read);
-    if (ends.size() != 2 || !(low.value > 0) || high < low) {
-      throw ends[0].refuse("a range needs two values with 0 < low <= high, got " + print(low) + " and " + print(high));
-    }
-    return Uncertain<Q>::range(low, high);
-  }
-
- private:
-  Document* document_;
-  const toml::table* table_;
-  std::string path_;
-};
 
 class Document {
  public:
@@ -183,6 +118,22 @@ class Document {
     return parent.empty() ? std::string(key) : parent + "." + std::string(key);
   }
 
+  // Fields that are a word or a table, of which an option may put one in the place of the other.
+  [[nodiscard]] static bool word_or_table(std::string_view key) { return key == "layout"; }
+
+  // Of one value; nothing for a table, an array or a date.
+  [[nodiscard]] static std::optional<std::string> text_of(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+    if (const auto* real = node.as_floating_point()) {
+      // Negative and non-finite numbers keep their text, so that the parser refuses them by its own rule.
+      const double x = real->get();
+      return x < 0 ? "-" + print_number(-x) : print_number(x);
+    }
+    if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    return std::nullopt;
+  }
+
   void set_in(toml::table& table, std::string_view path, const std::string& prefix, std::string value,
               const std::string& origin) {
     const auto bad = [&](const std::string& rule) { return Error(Failure::usage, "bad_path", origin, rule); };
@@ -201,9 +152,13 @@ class Document {
                 "\"");
     if (dot == std::string_view::npos && !index) {
       const std::string full = child(prefix, key);
-      if (const toml::node* old = table.get(key); old != nullptr && (old->is_table() || old->is_array_of_tables())) {
-        throw bad("\"" + full + "\" holds fields of its own: name one of them");
+      const toml::node* old = table.get(key);
+      if (old != nullptr && (old->is_table() || old->is_array_of_tables())) {
+        if (const std::string* below = override_of(full); below != nullptr && word_or_table(key))
+          throw bad("contradicts " + *below + ": \"" + full + "\" is a word, or has fields of its own");
+        if (!word_or_table(key)) throw bad("\"" + full + "\" holds fields of its own: name one of them");
       }
+      if (const auto text = old != nullptr ? text_of(*old) : std::nullopt) replaced_.try_emplace(full, *text);
       if (const auto before = overridden_.find(full); before != overridden_.end())
         throw bad("sets " + full + ", which " + before->second + " sets too: give it once");
       overridden_[full] = origin;
@@ -213,6 +168,12 @@ class Document {
     if (dot == std::string_view::npos) throw bad("\"" + std::string(path) + "\" needs a field after the brackets");
     const std::string_view rest = path.substr(dot + 1);
     if (!index) {
+      if (const toml::node* old = table.get(key); old != nullptr && text_of(*old) && word_or_table(key)) {
+        if (const auto before = overridden_.find(child(prefix, key)); before != overridden_.end())
+          throw bad("contradicts " + before->second + ": \"" + before->first +
+                    "\" is a word, or has fields of its own");
+        table.erase(key);
+      }
       if (table.get(key) == nullptr) table.insert(key, toml::table{});
       toml::table* inner = table.get(key)->as_table();
       if (inner == nullptr) {
@@ -275,6 +236,7 @@ class Document {
   std::string place_;
   std::shared_ptr<toml::table> table_;
   std::map<std::string, std::string> overridden_;  // path -> option
+  std::map<std::string, std::string> replaced_;    // path -> the document's own text
   AskedFields asked_;
 };
 
@@ -290,8 +252,11 @@ inline Error Section::missing(std::string_view wanted, const std::string& what) 
   }
   const std::string rule = "needs " + what;
   // Without a file, options give everything, and those of what cannot be missing are named as the fields are.
-  if (document_->place_.empty())
-    return {Failure::usage, "missing_field", "--" + std::string(wanted == "stage" ? "count" : wanted), rule};
+  if (document_->place_.empty()) {
+    std::string option = "--" + std::string(wanted == "stage" ? "count" : wanted);
+    std::replace(option.begin(), option.end(), '_', '-');
+    return {Failure::usage, "missing_field", option, rule};
+  }
   const bool placed = table_ != nullptr && table_->source().begin.line > 0;
   const std::string place = placed ? document_->position(table_->source()) : document_->place_ + ":1:1";
   return {Failure::data, "missing_field", path_.empty() ? place : place + " (" + path_ + ")", rule};
@@ -302,6 +267,16 @@ inline std::optional<Place> Section::place_of(std::string_view key) const {
   return document_->place(Document::child(path_, key));
 }
 
+inline bool Section::holds_table(std::string_view key) const {
+  const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
+  return node != nullptr && node->is_table();
+}
+
+inline std::optional<std::string> Section::replaced(std::string_view key) const {
+  const auto found = document_->replaced_.find(Document::child(path_, key));
+  return found != document_->replaced_.end() ? std::optional(found->second) : std::nullopt;
+}
+
 inline std::vector<Value> Section::values(std::string_view key) const {
   document_->asked_[path_].emplace(key);
   const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
@@ -310,21 +285,9 @@ inline std::vector<Value> Section::values(std::string_view key) const {
   const Place place = document_->place(full);
   const Value base{"", place.where, place.failure};
   const auto read = [&base](const toml::node& from) {
-    Value out = base;
-    if (const auto* text = from.as_string()) {
-      out.text = text->get();
-    } else if (const auto* whole = from.as_integer()) {
-      out.text = std::to_string(whole->get());
-    } else if (const auto* real = from.as_floating_point()) {
-      // Negative and non-finite numbers keep their text, so that the parser refuses them by its own rule.
-      const double x = real->get();
-      out.text = x < 0 ? "-" + print_number(-x) : print_number(x);
-    } else if (const auto* flag = from.as_boolean()) {
-      out.text = flag->get() ? "true" : "false";
-    } else {
-      throw base.refuse("must be text or a number");
-    }
-    return out;
+    const auto text = Document::text_of(from);
+    if (!text) throw base.refuse("must be text or a number");
+    return Value{*text, base.where, base.failure};
   };
   std::vector<Value> out;
   if (const toml::array* array = node->as_array()) {

@@ -4,13 +4,13 @@
 //
 //   Request r = detail::RequestReader(document, catalog, folder).read();        (request_file.hpp's read_request does it)
 //
-// Every key of a plan file is asked for here or in request_costs.hpp, and described in data/plans/README.md, which a test
+// Every key of a plan file is asked for here, in request_stages.hpp or in request_costs.hpp, and described in data/plans/README.md, which a test
 // holds against what is asked for. The order in which things are read is the order in which mistakes are reported: the
 // model, the accelerator, the stages, then what has a default.
 //
 // An option is the later word: it replaces what the file says, and where that leaves something of the file without meaning
 // (a title, a layout, a total) the request's assumptions say so. Two options that contradict each other are refused.
-// Pitfall: a total of tokens for several stages rescales them; each keeps its share.
+// Pitfall: what stands in the catalog unverified is taken all the same, and remarked on.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,13 @@
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/catalog/find_model.hpp"
+#include "floplan/cluster/stack_words.hpp"
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_costs.hpp"
 #include "floplan/plan/request_document.hpp"
+#include "floplan/plan/request_stages.hpp"
+#include "floplan/plan/request_values.hpp"
 
 namespace floplan::plan {
 
@@ -41,7 +44,8 @@ class RequestReader {
 
   [[nodiscard]] Request read() {
     read_top();
-    read_stages();
+    StageReader(top_, r_, assumed_, default_sequence_).read();
+    read_software();
     read_reliability();
     read_checkpoint();
     read_price(top_, catalog_, r_, assumed_);
@@ -109,12 +113,7 @@ class RequestReader {
         top_, "precision", catalog::Precision::bf16,
         {{"bf16", catalog::Precision::bf16}, {"fp8", catalog::Precision::fp8}, {"fp4", catalog::Precision::fp4}});
     r_.peak = top_.quantity<FlopPerSecond>("peak");
-    if (const auto spread = top_.quantity<Fraction>("achieved_spread")) {
-      r_.achieved_spread = *spread;
-    } else {
-      assumed_.work.push_back("a spread of the achieved rate of " + print_number(100 * r_.achieved_spread.value, 3) +
-                              "%");
-    }
+    if (const auto spread = top_.quantity<Fraction>("achieved_spread")) r_.achieved_spread = *spread;
     r_.deadline = top_.quantity<Seconds>("deadline");
     if (const auto draws = whole(top_, "draws", 1e7)) r_.draws = static_cast<std::size_t>(*draws);
     if (const auto seed = whole(top_, "seed", 9e15)) r_.seed = static_cast<std::uint64_t>(*seed);
@@ -130,112 +129,33 @@ class RequestReader {
     return named(value, [&](auto text, auto where) { return fit::find_law(text, where, catalog_, folder); });
   }
 
-  void read_stages() {
-    const std::vector<Section> sections = top_.sections("stage");
-    if (sections.empty()) {
-      for (const char* key : {"count", "achieved", "mfu", "sequence_length", "global_batch", "layout"}) {
-        if (const auto place = top_.place_of(key))
-          throw Error(place->failure, "misplaced_field", place->where,
-                      "\"" + std::string(key) + "\" belongs to a stage: put it under [[stage]]");
-      }
-      throw top_.missing("stage", "a stage, with tokens, count, and achieved or mfu");
+  // What bears on given rates, and what on layouts; said where it bears on nothing.
+  void read_software() {
+    const Section stack = top_.section("stack");
+    for (const cluster::StackFact& fact : cluster::stack_facts()) {
+      const auto value = stack.value(fact.name);
+      if (!value) continue;
+      const std::string word = value->text == "true" ? "yes" : value->text == "false" ? "no" : value->text;
+      (void)named(*value, [&](auto, auto where) {
+        cluster::give(r_.stack, fact.name, word, where);
+        return true;
+      });
     }
-    const std::optional<Tokens> total = read_total_tokens(sections);
-    if (top_.value("tokens") && r_.target_loss) {
-      throw top_.value("target_loss")
-          ->refuse("contradicts " + top_.value("tokens")->where + ": the tokens in all follow from the loss");
+    const auto any = [this](auto holds) { return std::any_of(r_.stages.begin(), r_.stages.end(), holds); };
+    const bool given = any([](const Stage& s) { return !s.predicted(); });
+    if (given && !top_.value("achieved_spread"))
+      assumed_.work.push_back("a spread of the achieved rate of " + print_number(100 * r_.achieved_spread.value, 3) +
+                              "%");
+    if (!given && top_.value("achieved_spread")) {
+      r_.assumptions.push_back({"spread_unused",
+                                "achieved_spread is of rates that are given, and every stage's is predicted: its "
+                                "spread is the band of the step-time model"});
     }
-    for (const Section& s : sections) read_stage(s, sections.size() == 1 ? total : std::nullopt);
-    if (total && sections.size() > 1) {
-      // A total for several stages rescales them, so that one option moves the whole plan.
-      double sum = 0;
-      for (const Stage& stage : r_.stages) sum += stage.tokens.value;
-      for (Stage& stage : r_.stages) stage.tokens = stage.tokens * (total->value / sum);
+    if (stack.present() && !any([](const Stage& s) { return s.layout || s.search; })) {
       r_.assumptions.push_back(
-          {"stages_rescaled", print_short(*total) + " tokens in all: the stages keep their shares"});
+          {"stack_unused",
+           "the facts of the software bear on layouts, and no stage has one: the rate stands as given"});
     }
-  }
-
-  // The tokens of all stages together, unless an option gives those of one.
-  [[nodiscard]] std::optional<Tokens> read_total_tokens(const std::vector<Section>& sections) {
-    const auto total = top_.value("tokens");
-    if (!total) return std::nullopt;
-    const auto tokens = top_.quantity<Tokens>("tokens");
-    for (const Section& s : sections) {
-      const auto own = s.value("tokens");
-      if (!own || own->failure != Failure::usage || own->where == total->where) continue;
-      if (total->failure == Failure::usage)
-        throw total->refuse("contradicts " + own->where + ": give the tokens in all, or those of the stages");
-      r_.assumptions.push_back({"total_dropped", "the tokens that " + own->where +
-                                                     " gives replace the file's total of " + print_short(*tokens)});
-      return std::nullopt;
-    }
-    return tokens;
-  }
-
-  void read_stage(const Section& s, std::optional<Tokens> total) {
-    Stage stage;
-    stage.name = s.text("name").value_or("stage " + std::to_string(r_.stages.size() + 1));
-    const auto need = [&s](bool there, const char* key, const char* what) {
-      if (!there) throw s.missing(key, what);
-    };
-    const auto tokens = s.quantity<Tokens>("tokens");
-    const bool only_share = r_.target_loss && r_.stages.empty() && !tokens && !total;  // all of what the loss takes
-    need(tokens || total || only_share, "tokens", "tokens");
-    stage.tokens = total ? *total : tokens.value_or(Tokens(1));
-    const auto count = s.value("count");
-    need(count.has_value(), "count", "count, the number of accelerators");
-    stage.accelerators = *s.quantity<Count>("count");
-    const auto sequence = s.quantity<Tokens>("sequence_length");
-    stage.sequence_length = sequence.value_or(default_sequence_.value_or(defaults::sequence_length));
-    if (!sequence) assumed_.work_once("sequences of " + print_short(stage.sequence_length) + " tokens");
-    stage.global_batch = s.quantity<Count>("global_batch");
-    stage.achieved = s.quantity<FlopPerSecond>("achieved");
-    stage.mfu = s.quantity<Fraction>("mfu");
-    need(stage.achieved || stage.mfu, "achieved", "achieved, the steady rate of one accelerator, or mfu");
-    if (stage.achieved && stage.mfu) {
-      // One from the file and one from an option: the option is the later word.
-      const bool mfu_overrides = s.value("mfu")->failure == Failure::usage;
-      if (mfu_overrides == (s.value("achieved")->failure == Failure::usage))
-        throw s.value("mfu")->refuse("contradicts " + s.value("achieved")->where +
-                                     ": a stage has achieved or mfu, and not both");
-      (mfu_overrides ? stage.achieved.reset() : stage.mfu.reset());
-    }
-    read_layout(s.section("layout"), stage, *count);
-    if (count->failure == Failure::usage && s.value(stage.achieved ? "achieved" : "mfu")->failure != Failure::usage) {
-      r_.assumptions.push_back({"rate_carried_over", "stage \"" + stage.name + "\" keeps its achieved rate on " +
-                                                         print_short(stage.accelerators) +
-                                                         " accelerators; no step-time model has checked that"});
-    }
-    r_.stages.push_back(std::move(stage));
-  }
-
-  void read_layout(const Section& s, Stage& stage, const Value& count) {
-    Layout layout;
-    bool overridden = false;
-    const auto read = [&](const char* key, std::int64_t& into) {
-      if (const auto n = whole(s, key, 1e9)) {
-        into = static_cast<std::int64_t>(*n);
-        overridden = overridden || s.value(key)->failure == Failure::usage;
-      }
-    };
-    read("tp", layout.tensor);
-    read("cp", layout.context);
-    read("pp", layout.pipeline);
-    read("dp", layout.data);
-    if (!s.present()) return;
-    // Data parallelism is what the others leave.
-    if (const double rest = stage.accelerators / layout.accelerators();
-        !s.value("dp") && rest >= 1 && rest <= 1e9 && rest == std::floor(rest)) {
-      layout.data = static_cast<std::int64_t>(rest);
-    }
-    if (count.failure == Failure::usage && !overridden && layout.accelerators() != stage.accelerators) {
-      r_.assumptions.push_back({"layout_dropped", "stage \"" + stage.name + "\" has a layout for " +
-                                                      print_short(layout.accelerators()) + " accelerators; on " +
-                                                      print_short(stage.accelerators) + " none is planned"});
-      return;
-    }
-    stage.layout = layout;
   }
 
   void read_reliability() {
@@ -333,14 +253,6 @@ class RequestReader {
     }
     const auto interval = s.value("interval");
     if (interval && interval->text != "auto") r_.checkpoint.interval = s.quantity<Seconds>("interval");
-  }
-
-  [[nodiscard]] static std::optional<double> whole(const Section& s, std::string_view key, double most) {
-    const auto count = s.quantity<Count>(key);
-    if (count && (count->value != std::floor(count->value) || count->value > most)) {
-      throw s.value(key)->refuse("must be a whole number up to " + print_number(most) + ", got " + print(*count));
-    }
-    return count ? std::optional(count->value) : std::nullopt;
   }
 
   Section top_;

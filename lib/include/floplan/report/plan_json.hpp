@@ -7,6 +7,10 @@
 // means at the median inputs; interruptions count planned stops too. A stage's ettr and waste are, as the plan's, those of
 // its expected time with unexplained stops; ettr_first_order and ettr_without_unexplained_stops leave these out. energy_mwh and co2e_tonnes are those of energy_basis; `energy` holds both bases.
 //
+// A stage's `rate` is given, predicted or searched. `model` is what the models of step time and memory say of its layout, with
+// what was settled where nothing was said; band, hfu, memory_bytes and fits are null where they are not known. The band is of
+// the step time that the plan rests on, so it is null where the rate is given; model.band is beside the model's step.
+//
 // loss_estimate and loss_new_run (the curve, and one run with its noise) are null where the law has no known uncertainty.
 //
 // Needs nlohmann-json: not part of the umbrella header.
@@ -17,9 +21,12 @@
 #include <optional>
 #include <string>
 
+#include "floplan/cluster/stack_words.hpp"
 #include "floplan/plan/loss_prediction.hpp"
 #include "floplan/plan/plan.hpp"
 #include "floplan/report/json.hpp"
+#include "floplan/report/memory_text.hpp"
+#include "floplan/report/step_text.hpp"
 
 namespace floplan::report {
 
@@ -37,6 +44,47 @@ template <class Q>
   return {{"low", u.low->value}, {"central", u.central.value}, {"high", u.high->value}, {"level", 0.8}};
 }
 
+// What was said of it, and nothing that was not.
+[[nodiscard]] inline Json to_json(const plan::StageLayout& l) {
+  Json out = to_json(l.degrees);
+  if (l.interleave) out["vp"] = *l.interleave;
+  if (l.microbatch) out["microbatch"] = *l.microbatch;
+  if (l.sharding) out["sharding"] = architecture::to_text(*l.sharding);
+  if (l.recompute) out["recompute"] = architecture::to_text(*l.recompute);
+  return out;
+}
+
+[[nodiscard]] inline Json to_json(const plan::SettledLayout& l) {
+  Json out = to_json(l.degrees);
+  out["microbatch"] = l.microbatch;
+  out["sharding"] = architecture::to_text(l.sharding);
+  out["recompute"] = architecture::to_text(l.recompute);
+  return out;
+}
+
+[[nodiscard]] inline Json layout_json(const plan::StagePlan& s) {
+  if (!s.request.layout) return nullptr;
+  return s.request.predicted() ? to_json(s.model->layout) : to_json(*s.request.layout);
+}
+
+// Of the step that the plan rests on; null where a rate is given.
+[[nodiscard]] inline Json band_json(const plan::StagePlan& s) {
+  return s.request.predicted() ? band_json(*s.model->step, s.model->band) : Json(nullptr);
+}
+
+[[nodiscard]] inline Json memory_json(const plan::LayoutModel& m) {
+  if (!m.memory) return nullptr;
+  Json out = memory_json(*m.memory);
+  out["capacity"] = json(m.capacity);
+  return out;
+}
+
+[[nodiscard]] inline Json to_json(const plan::LayoutModel& m) {
+  Json out = {{"layout", to_json(m.layout)}};
+  if (m.step) out.update(step_json(*m.step, m.band));
+  return out;
+}
+
 [[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
   const plan::Stage& r = s.request;
   return {{"name", r.name},
@@ -44,12 +92,20 @@ template <class Q>
           {"accelerators", count_json(r.accelerators)},
           {"sequence_length", count_json(r.sequence_length)},
           {"global_batch", count_json(r.global_batch)},
-          {"layout", r.layout ? to_json(*r.layout) : Json(nullptr)},
+          {"layout", layout_json(s)},
+          {"rate", plan::rate_text(r)},
           {"flop_per_token", s.flop_per_token.value},
           {"training_flop", s.work.value},
           {"tflops_per_accelerator", s.achieved.value / 1e12},
           {"mfu", s.mfu},
+          {"hfu", r.predicted() ? Json(s.model->step->hfu * (s.mfu / s.model->step->mfu)) : Json(nullptr)},
           {"step_time_s", json(s.step_time)},
+          {"band", band_json(s)},
+          {"tokens_per_s", s.tokens_per_second()},
+          {"tokens_per_s_per_accelerator", s.tokens_per_second() / r.accelerators.value},
+          {"memory_bytes", s.model ? memory_json(*s.model) : Json(nullptr)},
+          {"fits", s.model && s.model->fits ? Json(*s.model->fits) : Json(nullptr)},
+          {"model", s.model ? to_json(*s.model) : Json(nullptr)},
           {"ideal_days", in_days(s.ideal)},
           {"ideal_accelerator_hours", s.ideal_hours.value},
           {"expected_wall_clock_days", in_days(s.expected_wall_clock)},
@@ -69,6 +125,15 @@ template <class Q>
   return basis == plan::EnergyBasis::tdp ? "tdp" : "node";
 }
 
+// Each fact of the software by its word, and which were not given.
+[[nodiscard]] inline Json stack_json(const cluster::SoftwareStack& stack) {
+  Json out = Json::object();
+  for (const auto& [name, word, assumed] : cluster::words_of(stack)) {
+    out[std::string(name)] = {{"value", word}, {"assumed", assumed}};
+  }
+  return out;
+}
+
 // The request with everything filled in.
 [[nodiscard]] inline Json inputs_json(const plan::Request& r) {
   Json stages = Json::array();
@@ -80,6 +145,7 @@ template <class Q>
                       {"global_batch", count_json(s.global_batch)},
                       {"achieved_tflops", json(s.achieved, 1e12)},
                       {"mfu", json(s.mfu)},
+                      {"rate", plan::rate_text(s)},
                       {"layout", s.layout ? to_json(*s.layout) : Json(nullptr)}});
   }
   Json out = {{"title", r.title},
@@ -94,6 +160,7 @@ template <class Q>
               {"peak_tflops", json(r.peak ? r.peak : r.accelerator.dense_peak(r.precision), 1e12)},
               {"achieved_spread", r.achieved_spread.value},
               {"stage", std::move(stages)},
+              {"stack", stack_json(r.stack)},
               {"reliability",
                {{"rate_source", r.reliability.rate_source},
                 {"rate_per_node_day", r.reliability.rate.per_node_day()},
@@ -158,10 +225,13 @@ template <class Q>
           {"loss_new_run", sure && std::isfinite(sure->new_run.low) ? to_json(sure->new_run) : Json(nullptr)},
           {"law", p.request.law ? Json(p.request.law->name) : Json(nullptr)},
           {"extrapolation_decades", p.extrapolation_decades},
-          {"layout", main.request.layout ? to_json(*main.request.layout) : Json(nullptr)},
+          {"layout", layout_json(main)},
+          {"rate", plan::rate_text(main.request)},
           {"mfu", main.mfu},
           {"mfu_peak_tflops", p.peak.value / 1e12},
           {"step_time_s", json(main.step_time)},
+          {"band", band_json(main)},
+          {"tokens_per_s", main.tokens_per_second()},
           {"ideal_days", in_days(p.ideal)},
           {"ideal_accelerator_hours", p.ideal_hours.value},
           {"wall_clock_days", to_json(p.wall_clock_days)},

@@ -30,10 +30,8 @@ namespace detail {
   return print_number(100 * share, digits) + "%";
 }
 
-[[nodiscard]] inline std::string layout_text(const std::optional<plan::Layout>& l) {
-  if (!l) return "";
-  return "TP" + std::to_string(l->tensor) + " CP" + std::to_string(l->context) + " PP" + std::to_string(l->pipeline) +
-         " DP" + std::to_string(l->data);
+[[nodiscard]] inline std::string layout_text(const std::optional<plan::StageLayout>& l) {
+  return l ? architecture::to_text(l->degrees) : "";
 }
 
 [[nodiscard]] inline std::string convention_text(const plan::Plan& p) {
@@ -84,24 +82,39 @@ namespace detail {
            "interruptions p90",
            "cost (USD) p10",
            "cost (USD) p50",
-           "cost (USD) p90"});
+           "cost (USD) p90",
+           "rate",
+           "layout",
+           "step from (s)",
+           "step to (s)",
+           "memory (GB)"});
   for (const plan::StagePlan& s : p.stages) {
-    t.add({s.request.name,
-           {s.request.tokens.value, 4},
-           {s.request.accelerators.value, 6},
-           {s.request.sequence_length.value, 6},
-           {s.achieved.value / 1e12, 4},
-           {s.mfu, 3},
-           {s.step_time, 4},
-           {in_days(s.ideal), 4},
-           {in_days(s.expected_wall_clock), 4},
-           {s.ideal_hours.value, 4},
-           {s.expected_hours.value, 4},
-           {in_hours(s.conditions.mtbf), 4},
-           {s.conditions.interval.value, 4},
-           {s.completion.failures, 4},
-           {s.completion.planned_stops, 4},
-           {s.ettr, 4}});
+    std::vector<Cell> row{s.request.name,
+                          {s.request.tokens.value, 4},
+                          {s.request.accelerators.value, 6},
+                          {s.request.sequence_length.value, 6},
+                          {s.achieved.value / 1e12, 4},
+                          {s.mfu, 3},
+                          {s.step_time, 4},
+                          {in_days(s.ideal), 4},
+                          {in_days(s.expected_wall_clock), 4},
+                          {s.ideal_hours.value, 4},
+                          {s.expected_hours.value, 4},
+                          {in_hours(s.conditions.mtbf), 4},
+                          {s.conditions.interval.value, 4},
+                          {s.completion.failures, 4},
+                          {s.completion.planned_stops, 4},
+                          {s.ettr, 4}};
+    row.resize(t.header().size() - 5);  // the draws are of the whole run
+    const auto step = [&s](double factor) {
+      return s.request.predicted() ? Cell(s.step_time->value * factor, 4) : Cell();
+    };
+    row.emplace_back(plan::rate_text(s.request));
+    row.emplace_back(s.model ? s.model->layout.describe() : detail::layout_text(s.request.layout));
+    row.push_back(step(s.request.predicted() ? s.model->band.low : 1));
+    row.push_back(step(s.request.predicted() ? s.model->band.high : 1));
+    row.push_back(s.model && s.model->memory ? Cell(s.model->memory->total().value / 1e9, 4) : Cell());
+    t.add(std::move(row));
   }
   // What the whole run has not, as one count of accelerators, stays blank; so do the draws on the rows above.
   std::vector<Cell> whole{"whole run",
@@ -127,6 +140,30 @@ namespace detail {
   }
   t.add(std::move(whole));
   return t;
+}
+
+// What the models of step time and memory say of the stages that have a layout.
+[[nodiscard]] inline std::string layouts_text(const plan::Plan& p) {
+  Table table(
+      {"stage", "rate", "layout", "step (s)", "from", "to", "MFU (%)", "HFU (%)", "bubble (%)", "memory (GB)", "of"});
+  for (const plan::StagePlan& s : p.stages) {
+    if (!s.model) continue;
+    const plan::LayoutModel& m = *s.model;
+    const auto of_step = [&m](auto value, int digits) { return m.step ? Cell(value(*m.step), digits) : Cell(); };
+    using Step = cluster::StepReport;
+    table.add({s.request.name, plan::rate_text(s.request), m.layout.describe(),
+               of_step([](const Step& step) { return step.step.value; }, 3),
+               of_step([&m](const Step& step) { return step.step.value * m.band.low; }, 3),
+               of_step([&m](const Step& step) { return step.step.value * m.band.high; }, 3),
+               of_step([](const Step& step) { return 100 * step.mfu; }, 3),
+               of_step([](const Step& step) { return 100 * step.hfu; }, 3),
+               of_step([](const Step& step) { return 100 * step.bubble_fraction; }, 3),
+               m.memory ? Cell(m.memory->total().value / 1e9, 3) : Cell(),
+               m.capacity ? Cell(m.capacity->value / 1e9, 3) : Cell()});
+  }
+  if (table.size() == 0) return "";
+  return "\nLayouts, by the models of step time and memory; from and to hold nine of ten measured steps\n" +
+         table.text();
 }
 
 [[nodiscard]] inline std::string plan_text(const plan::Plan& p) {
@@ -214,6 +251,8 @@ namespace detail {
   out += "MFU: " + detail::convention_text(p) + " FLOP over the dense " + catalog::to_text(r.precision) + " peak of " +
          print(p.peak, 4) + "\n";
 
+  out += layouts_text(p);
+
   out += "\nWhat would change the wall-clock days (expected, one input at a time)\n";
   Table sensitivity({"input", "low", "high", "days at low", "days at high"});
   for (const plan::Sensitivity& s : p.sensitivity)
@@ -248,7 +287,16 @@ namespace detail {
          " x " + n(s.achieved.value) + " FLOP/s) = " + seconds(s.ideal) + " = " + n(in_days(s.ideal)) + " days\n";
   out += "  MFU             rate / peak = " + n(s.achieved.value) + " / " + n(p.peak.value) + " = " +
          detail::percent(s.mfu, 4) + "\n";
-  if (s.step_time) {
+  if (s.request.predicted()) {
+    const plan::LayoutModel& m = *s.model;
+    out += "  step            " + m.step->describe() + ": " + m.layout.describe() + "; nine of ten measured steps (" +
+           m.band.of + ") from " + seconds(*s.step_time * m.band.low) + " to " + seconds(*s.step_time * m.band.high) +
+           "\n";
+    out += "  rate            f x sequences x s / (G x step) = " + n(s.flop_per_token.value) + " x " +
+           n(s.request.global_batch->value, 6) + " x " + n(s.request.sequence_length.value, 6) + " / (" +
+           n(s.request.accelerators.value, 6) + " x " + seconds(*s.step_time) + ") = " + n(s.achieved.value) +
+           " FLOP/s\n";
+  } else if (s.step_time) {
     out += "  step            f x sequences x s / (G x rate) = " + n(s.flop_per_token.value) + " x " +
            n(s.request.global_batch->value, 6) + " x " + n(s.request.sequence_length.value, 6) + " / (" +
            n(s.request.accelerators.value, 6) + " x " + n(s.achieved.value) + ") = " + seconds(*s.step_time) + "\n";

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One draw of a plan's inputs and of its failures, and the expected time at any value of the inputs.
+//
+//   const Draw d = detail::draw(plan, 17);                 d.days, d.hours, d.interruptions, d.dollars
+//   expected_wall_clock(plan, {.restart = normal_p90})     with the restart at its 90th percentile, the rest at their medians
+//
+//   drawn: the failure rate (Gamma of its event count), each Uncertain input (log-normal), the rates that are given
+//   (log-normal, one factor for all), the error of the step-time model (its band, one score for all stages that it predicts),
+//   the tokens to a loss (a resampled law), the failures themselves, and unexplained stops (exponential)
+//
+// Source: reliability/completion.hpp and completion_draw.hpp; cluster/step_band.hpp.
+// Cost: about 2 microseconds a draw and stage. Draw i is a pure function of the seed and i.
+// Pitfall: checkpoint intervals are chosen at the median inputs and kept in every draw, as a real run would.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include <boost/random/exponential_distribution.hpp>
+#include <boost/random/gamma_distribution.hpp>
+#include <boost/random/normal_distribution.hpp>
+
+#include "floplan/core/random.hpp"
+#include "floplan/plan/plan.hpp"
+#include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/completion_draw.hpp"
+
+namespace floplan::plan::detail {
+
+// One value of every uncertain input: standard normal scores for the log-normal ones, factors for the rest.
+struct Scenario {
+  double restart = 0, wait = 0, stall = 0, price = 0;  // scores
+  double achieved = 1;                                 // factor on the achieved rates that are given
+  double step = 0;                                     // score of the step-time model's error, positive: slower
+  double failure_rate = 1;                             // factor on the failure rate
+  double interval = 1;                                 // factor on the planned interval
+  double tokens = 1;                                   // factor on the tokens
+};
+
+[[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, Seconds interval,
+                                                           const Scenario& s) {
+  const Reliability& from = r.reliability;
+  reliability::Conditions c;
+  c.mtbf = from.rate.mtbf(accelerators) / s.failure_rate;
+  c.stall = r.checkpoint.stall.at(s.stall);
+  c.interval = interval * s.interval;
+  c.restart = from.restart.at(s.restart);
+  c.wait = from.wait.at(s.wait);
+  // Manual stops come at a fixed rate a day, so their share of the failures falls as the cluster grows.
+  c.manual_share = std::min(1.0, from.manual_per_day * in_days(c.mtbf));
+  c.manual_wait = from.manual_wait;
+  c.planned_per_day = from.planned_per_day;
+  c.planned_duration = from.planned_duration;
+  return c;
+}
+
+// What a stage's failure-free time is multiplied by. One error of the step-time model is common to all that it predicts.
+[[nodiscard]] inline double stretch(const StagePlan& stage, const Scenario& s) {
+  return stage.request.predicted() ? s.tokens * stage.model->band.factor(s.step) : s.tokens / s.achieved;
+}
+
+[[nodiscard]] inline bool predicts_steps(const Request& r) {
+  return std::any_of(r.stages.begin(), r.stages.end(), [](const Stage& s) { return s.predicted(); });
+}
+
+[[nodiscard]] inline Seconds expected_wall_clock(const Plan& plan, const Scenario& s) {
+  double total = 0;
+  for (const StagePlan& stage : plan.stages) {
+    const auto conditions = conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, s);
+    total += reliability::completion(stage.ideal * stretch(stage, s), conditions).wall_clock.value;
+  }
+  return Seconds(total * (1 + plan.request.reliability.unexplained_stops));
+}
+
+// Streams of their own, beyond any number of draws, so that the other draws are the same with and without them.
+inline constexpr std::uint64_t law_streams = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t step_streams = std::uint64_t{1} << 41;
+
+struct Draw {
+  double days = -1;  // not drawn
+  double hours = 0;
+  double interruptions = 0;
+  double dollars = 0;
+};
+
+[[nodiscard]] inline Draw draw(const Plan& plan, std::size_t index) {
+  const Request& r = plan.request;
+  RandomStream stream(r.seed, index);
+  boost::random::normal_distribution<double> normal;
+  Scenario s;
+  // Every input draws its variate whether it spreads or not, so that narrowing one leaves the others' draws alone.
+  s.restart = normal(stream);
+  s.wait = normal(stream);
+  s.stall = normal(stream);
+  s.price = normal(stream);
+  s.achieved = std::exp(normal(stream) * r.achieved_spread.value);
+  if (r.reliability.rate.events) {
+    s.failure_rate =
+        boost::random::gamma_distribution<double>(*r.reliability.rate.events, 1 / *r.reliability.rate.events)(stream);
+  }
+  const double unexplained =
+      r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
+  if (!plan.tokens_factors.empty()) {
+    RandomStream law(r.seed, law_streams + index);
+    s.tokens = plan.tokens_factors[law.below(static_cast<std::uint32_t>(plan.tokens_factors.size()))];
+  }
+  if (predicts_steps(r)) {
+    RandomStream model(r.seed, step_streams + index);
+    s.step = boost::random::normal_distribution<double>()(model);
+  }
+  Draw out;
+  double seconds = 0;
+  for (const StagePlan& stage : plan.stages) {
+    const Count accelerators = stage.request.accelerators;
+    const auto conditions = conditions_of(r, accelerators, stage.conditions.interval, s);
+    const auto run = reliability::draw_completion(stream, stage.ideal * stretch(stage, s), conditions);
+    const Seconds wall = run.wall_clock * (1 + unexplained);
+    seconds += wall.value;
+    out.hours += accelerator_hours(accelerators, wall).value;
+    out.interruptions += run.failures + run.planned_stops;
+  }
+  out.days = in_days(Seconds(seconds));
+  if (r.price) out.dollars = cost(AcceleratorHours(out.hours), r.price->accelerator_hour.at(s.price)).value;
+  return out;
+}
+
+}  // namespace floplan::plan::detail
