@@ -83,7 +83,7 @@ TEST_CASE("a mistyped key is named with its place and its nearest neighbour") {
   wrong(top + stage + "[reliability]\nrestrat = \"5min\"\n", "8:1", "restart");
   wrong(top + stage + "[relability]\nrestart = \"5min\"\n", "7:2", "reliability");
   wrong(top + "acheived_spread = 0.1\n" + stage, "3:1", "achieved_spread");
-  wrong(top + stage + "layout = { tp = 8, ep = 16, dp = 64 }\n", "7:20", "ep");
+  wrong(top + stage + "layout = { tp = 8, microbach = 16, dp = 64 }\n", "7:20", "microbach");
 }
 
 TEST_CASE("a mistyped key that a plan cannot do without is named rather than called missing") {
@@ -240,15 +240,19 @@ TEST_CASE("a number of accelerators without an MTBF beside it is refused, and an
   wrong(top + stage + "[reliability]\nmtbf = \"3h\"\nmtbf_count = 0\n", "9:14", "at least 1");
 }
 
-TEST_CASE("another model drops the file's title, another count the file's layout, and each is said") {
+TEST_CASE(
+    "another model drops the file's title, another count changes the file's layout or drops it, and each is said") {
   const std::string titled = "title = \"Small\"\n" + top + stage + "layout = { tp = 8, dp = 128 }\n";
   CHECK(read(titled).title == "Small");
   CHECK(read(titled, {{"model", "llama-3.1-70b", "--model"}}).title.empty());
   CHECK(read(titled, {{"model", "llama-3.1-70b", "--model"}, {"title", "Mine", "--set"}}).title == "Mine");
   CHECK(read(titled).stages[0].layout.has_value());
   const Request larger = read(titled, {{"stage[*].count", "2048", "--count"}});
-  CHECK_FALSE(larger.stages[0].layout.has_value());
-  CHECK(assumes(larger, "layout_dropped"));
+  CHECK(larger.stages[0].layout->degrees.data == 256);
+  CHECK(assumes(larger, "layout_follows_count"));
+  const Request odd = read(titled, {{"stage[*].count", "2047", "--count"}});
+  CHECK_FALSE(odd.stages[0].layout.has_value());
+  CHECK(assumes(odd, "layout_dropped"));
   CHECK(assumes(larger, "rate_carried_over"));
 }
 

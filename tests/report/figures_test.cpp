@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "floplan/core/csv.hpp"
 #include "floplan/report/figures.hpp"
 #include "plan/requests.hpp"
+#include "support/thrown.hpp"
 
 using namespace floplan;
 
@@ -113,6 +115,54 @@ TEST_CASE("the stages follow each other on the calendar, and their days are acco
       CHECK(at(t, i, "accelerator_hours") == doctest::Approx(24 * length * at(t, i, "accelerators")));
       CHECK(at(t, i, "ideal_accelerator_hours") < at(t, i, "accelerator_hours"));
     }
+  }
+}
+
+TEST_CASE("the terms of a step sum to it, and the given step stands beside the predicted one") {
+  const CsvTable t = table_of("step_breakdown", request());
+  double sum = 0;
+  std::set<std::string> stages;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const std::string stage(t.row(i)[t.column("stage")]);
+    if (stages.insert(stage).second) sum = 0;
+    sum += at(t, i, "seconds");
+    CHECK(at(t, i, "share_percent") ==
+          doctest::Approx(100 * at(t, i, "seconds") / at(t, i, "predicted_step_s")).epsilon(1e-9));
+    if (t.row(i)[t.column("term")] == "waiting") CHECK(sum == doctest::Approx(at(t, i, "predicted_step_s")));
+    CHECK(at(t, i, "given_step_s") > 0);
+  }
+  CHECK(stages.size() == 3);
+}
+
+TEST_CASE(
+    "at a fixed batch a larger cluster has fewer microbatches and a lower MFU, and a batch that grows keeps it up") {
+  const CsvTable t = table_of("mfu_by_count", request());
+  std::map<std::string, double> last;
+  bool at_its_size = false;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const std::string scaling(t.row(i)[t.column("scaling")]);
+    CHECK(at(t, i, "accelerators") == 128 * at(t, i, "dp"));
+    CHECK(at(t, i, "microbatches") == doctest::Approx(at(t, i, "global_batch") / at(t, i, "dp")));
+    CHECK(at(t, i, "step_low_s") < at(t, i, "step_s"));
+    CHECK(at(t, i, "step_high_s") > at(t, i, "step_s"));
+    if (scaling == "fixed batch") {
+      CHECK(at(t, i, "global_batch") == 2048);
+      if (last.contains(scaling)) CHECK(at(t, i, "mfu") < last[scaling]);
+    } else if (last.contains(scaling)) {
+      CHECK(at(t, i, "mfu") > 0.9 * last[scaling]);
+    }
+    last[scaling] = at(t, i, "mfu");
+    at_its_size = at_its_size || at(t, i, "accelerators") == 16384;
+  }
+  CHECK(at_its_size);
+  CHECK(last.size() == 2);
+  CHECK(last["fixed batch"] < last["batch grows"]);
+}
+
+TEST_CASE("a plan without layouts has no figure of them") {
+  for (const char* name : {"step_breakdown", "mfu_by_count"}) {
+    const Error e = thrown::by([&] { (void)table_of(name, requests::only_failures()); });
+    CHECK(e.failure() == Failure::no_answer);
   }
 }
 

@@ -43,6 +43,48 @@ struct LayoutModel {
   std::vector<Warning> remarks;  // on what was not checked, or fits only if
 };
 
+// Of a pipeline in a step, as they come out.
+[[nodiscard]] inline double microbatches_of(const Stage& stage, const SettledLayout& l) {
+  const double ranks = static_cast<double>(l.degrees.data) * static_cast<double>(l.microbatch);
+  if (stage.global_batch) return stage.global_batch->value / ranks;
+  return static_cast<double>(l.degrees.pipeline * l.degrees.interleave);  // as many as fill the pipeline
+}
+
+// For architecture::training_memory.
+[[nodiscard]] inline architecture::TrainingMemoryOptions memory_options(const Request& r, const Stage& stage,
+                                                                        const SettledLayout& l) {
+  architecture::TrainingMemoryOptions out;
+  out.activation.sequence_length = static_cast<std::int64_t>(std::ceil(stage.sequence_length.value));
+  out.activation.microbatch = l.microbatch;
+  out.activation.sequence_parallel = r.stack.sequence_parallel.value;
+  out.activation.recompute = l.recompute;
+  out.activation.attention = r.stack.attention.value == cluster::AttentionKernel::unfused
+                                 ? architecture::AttentionKernel::materialised
+                                 : architecture::AttentionKernel::fused;
+  out.sharding = l.sharding;
+  out.microbatches = static_cast<std::int64_t>(microbatches_of(stage, l));
+  return out;
+}
+
+// Of a stage with a batch and a whole sequence length, for cluster::step_time.
+[[nodiscard]] inline cluster::StepRequest step_request(const Request& r, const Stage& stage, const SettledLayout& l) {
+  cluster::StepRequest out;
+  out.shape = *r.shape;
+  out.machine = cluster::machine_of(r.accelerator);
+  out.layout = l.degrees;
+  out.microbatch = l.microbatch;
+  out.global_batch = static_cast<std::int64_t>(stage.global_batch->value);
+  out.sequence_length = static_cast<std::int64_t>(stage.sequence_length.value);
+  out.precision = r.precision;
+  out.sharding = l.sharding;
+  out.recompute = l.recompute;
+  out.uneven_stages = true;  // the memory model has said whether the stages can be cut
+  out.stack = r.stack;
+  out.convention = r.flop_convention;
+  out.accelerators = stage.accelerators;
+  return out;
+}
+
 namespace detail {
 
 // The field that a rule of the step-time or memory model speaks of, by its first word.
@@ -72,45 +114,6 @@ namespace detail {
 [[nodiscard]] inline std::string rule_of(const Error& error) {
   const std::string text = error.what();
   return error.where().empty() ? text : text.substr(error.where().size() + 2);
-}
-
-[[nodiscard]] inline double microbatches_of(const Stage& stage, const SettledLayout& l) {
-  const double ranks = static_cast<double>(l.degrees.data) * static_cast<double>(l.microbatch);
-  if (stage.global_batch) return stage.global_batch->value / ranks;
-  return static_cast<double>(l.degrees.pipeline * l.degrees.interleave);  // as many as fill the pipeline
-}
-
-[[nodiscard]] inline architecture::TrainingMemoryOptions memory_options(const Request& r, const Stage& stage,
-                                                                        const SettledLayout& l) {
-  architecture::TrainingMemoryOptions out;
-  out.activation.sequence_length = static_cast<std::int64_t>(std::ceil(stage.sequence_length.value));
-  out.activation.microbatch = l.microbatch;
-  out.activation.sequence_parallel = r.stack.sequence_parallel.value;
-  out.activation.recompute = l.recompute;
-  out.activation.attention = r.stack.attention.value == cluster::AttentionKernel::unfused
-                                 ? architecture::AttentionKernel::materialised
-                                 : architecture::AttentionKernel::fused;
-  out.sharding = l.sharding;
-  out.microbatches = static_cast<std::int64_t>(microbatches_of(stage, l));
-  return out;
-}
-
-[[nodiscard]] inline cluster::StepRequest step_request(const Request& r, const Stage& stage, const SettledLayout& l) {
-  cluster::StepRequest out;
-  out.shape = *r.shape;
-  out.machine = cluster::machine_of(r.accelerator);
-  out.layout = l.degrees;
-  out.microbatch = l.microbatch;
-  out.global_batch = static_cast<std::int64_t>(stage.global_batch->value);
-  out.sequence_length = static_cast<std::int64_t>(stage.sequence_length.value);
-  out.precision = r.precision;
-  out.sharding = l.sharding;
-  out.recompute = l.recompute;
-  out.uneven_stages = true;  // the memory model has said whether the stages can be cut
-  out.stack = r.stack;
-  out.convention = r.flop_convention;
-  out.accelerators = stage.accelerators;
-  return out;
 }
 
 inline void require_predictable(const Request& r, const Stage& stage) {
@@ -184,7 +187,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
       return false;
     }
   };
-  const double microbatches = detail::microbatches_of(stage, out.layout);
+  const double microbatches = microbatches_of(stage, out.layout);
   const auto check_batch = [&] {
     if (microbatches >= 1 && microbatches == std::floor(microbatches) && microbatches <= 2147483647) return;
     throw Error(Failure::infeasible, "microbatches", "",
@@ -199,7 +202,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   const bool whole = stage.sequence_length.value == std::floor(stage.sequence_length.value);
   if (!memory || !stage.global_batch || !whole || stage.sequence_length.value > 1e8) return out;
   unless_described("step time", [&] {
-    out.step = cluster::step_time(detail::step_request(r, stage, out.layout));
+    out.step = cluster::step_time(step_request(r, stage, out.layout));
     out.band = cluster::step_band(*out.step, r.shape->experts.has_value());
   });
   return out;

@@ -83,8 +83,8 @@ class Rules {
       model();
     } catch (const Error& error) {
       const bool of_plan = error.where() == "precision" || error.where() == "accelerator";
-      const Place place =
-          blamed({(of_plan ? "" : path) + error.where(), path + "layout", path + "count", "accelerator", "model"});
+      const Place place = blamed({(of_plan ? "" : path) + error.where(), path + "layout", path + "count",
+                                  path + "sequence_length", path + "global_batch", "accelerator", "model"});
       const Failure failure = error.failure() == Failure::usage ? place.failure : error.failure();
       throw Error(failure, error.code(), place.where, (of.empty() ? "" : of.substr(4) + ": ") + rule_of(error));
     }

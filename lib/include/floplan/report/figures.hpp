@@ -5,6 +5,7 @@
 //   for (const Figure& f : figures()) write(f.name + ".csv", f.make(context).csv());
 //
 //   plan_figures.hpp      of a plan, and of the catalog's published run
+//   cluster_figures.hpp   of a plan's layouts: where a step's time goes, and what the size of the cluster does to it
 //   law_figures.hpp       of the catalog's laws: what each would buy, contours, serving, repetition, tasks
 //   fit_figures.hpp       of training runs: the law, its residuals, its predictions, against published laws
 //   isoflop_figures.hpp   of training runs: the profiles at fixed budgets, their minima, the parabola's bias
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "floplan/report/cluster_figures.hpp"
 #include "floplan/report/figure.hpp"
 #include "floplan/report/fit_figures.hpp"
 #include "floplan/report/isoflop_figures.hpp"
@@ -26,7 +28,7 @@ namespace floplan::report {
 
 [[nodiscard]] inline std::vector<Figure> figures() {
   std::vector<Figure> out = plan_figures();
-  for (std::vector<Figure> more : {law_figures(), fit_figures(), isoflop_figures()}) {
+  for (std::vector<Figure> more : {cluster_figures(), law_figures(), fit_figures(), isoflop_figures()}) {
     std::move(more.begin(), more.end(), std::back_inserter(out));
   }
   return out;
