@@ -53,6 +53,7 @@ std::vector<Case> cases() {
       {"--microbatch", "stage[*].layout.microbatch", "2", "/inputs/stage"},
       {"--sharding", "stage[*].layout.sharding", "zero3", "/result/stages/1/memory_bytes/weights"},
       {"--recompute", "stage[*].layout.recompute", "full", "/result/stages/1/memory_bytes/activations"},
+      {"--layout", "stage[*].layout", "search", "/result/rate"},
       {"--attention-kernel", "stack.attention", "early", "/result/stages/1/model/step_time_s"},
       {"--elementwise", "stack.elementwise", "eager", "/result/stages/1/model/step_time_s"},
       {"--host", "stack.host", "slow", "/inputs/stack/host/value"},
@@ -187,8 +188,7 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
 TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);
-  std::set<std::string> tested = {"--layout", "--tp",         "--cp",  "--pp",           "--dp",
-                                  "--mtbf",   "--mtbf-count", "--set", "--active-params"};
+  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set", "--active-params"};
   for (const Case& c : cases()) tested.insert(c.option);
   std::set<std::string> listed;
   bool fields = false;

@@ -338,6 +338,75 @@ TEST_CASE("the nearest counts are those that a look at every count finds") {
   }
 }
 
+TEST_CASE("chunks of layers are interleaved only with as many microbatches as stages") {
+  const std::string few =
+      top + "[[stage]]\ntokens = \"1T\"\ncount = 2048\nglobal_batch = 128\n";  // two a pipeline of four
+  CHECK(make_plan(read(few + "layout = { tp = 8, pp = 4 }\n")).main().model->layout.degrees.interleave == 1);
+  const Error e = refused(few + layout);
+  CHECK(e.failure() == Failure::infeasible);
+  CHECK(thrown::says(e, "got 2 for PP 4"));
+  CHECK(warns(make_plan(read(few + "mfu = 0.3\n" + layout)).warnings, "layout_not_checked", "got 2 for PP 4"));
+}
+
+TEST_CASE("a search finds the layout that a look at every layout finds") {
+  const std::string search = "[[stage]]\ntokens = \"1T\"\ncount = 64\nglobal_batch = 64\nlayout = \"search\"\n";
+  const Request r = read("model = \"llama-3.1-8b\"\naccelerator = \"h100-sxm\"\n" + search);
+  const plan::FoundLayout found = plan::best_layout(r, r.stages[0]);
+  double best = 1e300;
+  std::size_t all = 0;
+  plan::detail::visit_layouts(r, r.stages[0], [&](plan::SettledLayout l) {
+    for (const auto& sharding : architecture::sharding_words) {
+      for (const auto& recompute : architecture::recompute_words) {
+        l.sharding = sharding.second;
+        l.recompute = recompute.second;
+        if (l.sharding != plan::Sharding::none && l.degrees.data * l.degrees.context == 1) continue;
+        ++all;
+        const auto memory = architecture::training_memory(*r.shape, l.degrees, plan::memory_options(r, r.stages[0], l));
+        if (!memory.fits(*r.accelerator.memory).fits) continue;
+        best = std::min(best, cluster::step_time(plan::step_request(r, r.stages[0], l)).step.value);
+      }
+    }
+  });
+  CHECK(found.tried == all);
+  const Plan p = make_plan(r);
+  CHECK(p.main().step_time->value == best);
+  CHECK(p.main().model->layout.degrees == found.layout.degrees);
+  CHECK(*p.main().model->fits);
+  CHECK(warns(p.warnings, "layout_searched", "shortest predicted step"));
+  CHECK(p.main().request.search);
+}
+
+TEST_CASE("no layout of Llama's own size and kind is faster than the one that a search finds") {
+  Request r = requests::llama3_405b({{"stage[*].achieved", "predicted"}, {"stage[1].count", "16384"}});
+  r.draws = 100;
+  const Plan own = make_plan(r);
+  for (plan::Stage& s : r.stages) {
+    s.search = true;
+    s.layout.reset();
+  }
+  const Plan found = make_plan(r);
+  for (std::size_t i = 0; i < own.stages.size(); ++i) CHECK(*found.stages[i].step_time <= *own.stages[i].step_time);
+}
+
+TEST_CASE("a search that finds nothing says what is lacking, and what could be laid out") {
+  const auto search = [](const std::string& count, const std::string& batch) {
+    return refused("model = \"llama-3.1-405b\"\naccelerator = \"h100-sxm\"\n[[stage]]\ntokens = \"1T\"\ncount = " +
+                   count + "\nglobal_batch = " + batch + "\nlayout = \"search\"\n");
+  };
+  const Error small = search("16", "16");
+  CHECK(small.failure() == Failure::infeasible);
+  CHECK(small.where() == "plan: stage[1].layout");
+  CHECK(thrown::says(small, "too much"));
+  CHECK(thrown::says(small, "none of "));
+  const Error odd = search("100000", "2048");
+  CHECK(odd.failure() == Failure::infeasible);
+  CHECK(thrown::says(odd, " can)"));
+  const Error no_model = thrown::by(
+      [] { (void)read("parameters = \"70B\"\naccelerator = \"h100-sxm\"\n" + stage + "layout = \"search\"\n"); });
+  CHECK(no_model.where().starts_with("p.toml:7:10"));
+  CHECK(thrown::says(no_model, "needs a model"));
+}
+
 TEST_CASE("recomputation is work of the hardware and none of the model's") {
   const auto with = [&](const char* recompute) {
     return make_plan(read(top + stage + layout, {{"stage[1].layout.recompute", recompute, "--recompute"}}));

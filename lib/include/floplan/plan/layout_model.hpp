@@ -153,7 +153,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   m.fits = memory.fits(*m.capacity).fits;
   if (*m.fits) return;
   if (stage.predicted() || !stage.layout->leaves_open()) throw does_not_fit(r, stage, m, memory);
-  const SettledLayout least = frugal(*stage.layout, *r.shape);
+  const SettledLayout least = frugal(*stage.layout, *r.shape, stage.global_batch);
   const Bytes needed = report(least).worst_stage().total();
   if (needed > *m.capacity) throw does_not_fit(r, stage, m, memory);
   m.remarks.push_back({"layout_may_not_fit", "stage \"" + stage.name + "\": " + m.layout.describe() +
@@ -169,7 +169,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
 [[nodiscard]] inline LayoutModel layout_model(const Request& r, const Stage& stage) {
   if (stage.predicted()) detail::require_predictable(r, stage);
   LayoutModel out;
-  out.layout = settle(*stage.layout, *r.shape);
+  out.layout = settle(*stage.layout, *r.shape, stage.global_batch);
   // A description that the models cannot take is no fault of the plan.
   const auto unless_described = [&](const char* what, auto compute) {
     try {
@@ -189,6 +189,11 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   };
   const double microbatches = microbatches_of(stage, out.layout);
   const auto check_batch = [&] {
+    if (out.layout.degrees.interleave > 1 && microbatches < static_cast<double>(out.layout.degrees.pipeline)) {
+      throw Error(Failure::infeasible, "few_microbatches", "",
+                  "VP above 1 must have at least as many microbatches as stages, got " + print_number(microbatches, 6) +
+                      " for PP " + std::to_string(out.layout.degrees.pipeline) + ": its bubble is not known otherwise");
+    }
     if (microbatches >= 1 && microbatches == std::floor(microbatches) && microbatches <= 2147483647) return;
     throw Error(Failure::infeasible, "microbatches", "",
                 "global batch / (DP x microbatch) must be whole, got " + print(*stage.global_batch) + " / (" +
