@@ -7,14 +7,16 @@
 // JSON: step_time_s, band {low, high, level, class}, tokens_per_s, tflops_per_accelerator, mfu, hfu, convention,
 // bubble_fraction, breakdown_s. The band is of the step time in seconds: where measured steps of the class lie.
 //
-// Source of the bands: 90th percentiles of the error with each publisher left out: dense models on a known part with a known
-// stack 16%; a part or a stack that is guessed 40%; mixtures of experts 60%.
+// Source of the bands: cluster/step_band.hpp.
 // Pitfall: the bands are of published runs, which are the good ones.
 #pragma once
 
 #include <string>
 #include <utility>
 
+#include "floplan/cluster/layout_order.hpp"
+#include "floplan/cluster/left_out.hpp"
+#include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
 #include "floplan/core/quantity_text.hpp"
@@ -23,25 +25,18 @@
 
 namespace floplan::report {
 
-struct StepBand {
-  std::string of;    // the class
-  double error = 0;  // 90th percentile of |predicted / measured - 1|
-};
-
-[[nodiscard]] inline StepBand step_band(const cluster::StepReport& s, bool experts) {
-  if (experts) return {"mixture of experts", 0.6};
-  return s.assumptions.empty() ? StepBand{"dense, known part and stack", 0.16}
-                               : StepBand{"dense, part or stack assumed", 0.4};
-}
+using cluster::StepBand;
 
 [[nodiscard]] inline Json step_json(const cluster::StepReport& s, const StepBand& band) {
   const cluster::StepTerms& t = s.terms;
   return {{"step_time_s", s.step.value},
           {"band",
-           {{"low", s.step.value / (1 + band.error)},
-            {"high", s.step.value * (1 + band.error)},
-            {"level", 0.9},
-            {"class", band.of}}},
+           {{"low", s.step.value * band.low},
+            {"high", s.step.value * band.high},
+            {"level", band.level},
+            {"class", std::string(band.of)},
+            {"coverage", band.coverage},
+            {"rows", band.rows}}},
           {"tokens_per_s", s.tokens_per_second},
           {"tokens_per_s_per_accelerator", s.tokens_per_second_per_accelerator},
           {"tflops_per_accelerator", s.model_rate.value / 1e12},
@@ -92,9 +87,9 @@ struct StepBand {
 }
 
 [[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const StepBand& band) {
-  return s.describe() + "\n" + "measured steps of this class (" + band.of + ") lie from " +
-         print(Seconds(s.step.value / (1 + band.error)), 3) + " to " +
-         print(Seconds(s.step.value * (1 + band.error)), 3) + " in nine of ten cases\n\n" + step_table(s).text();
+  return s.describe() + "\n" + "measured steps of this class (" + std::string(band.of) + ") lie from " +
+         print(Seconds(s.step.value * band.low), 3) + " to " + print(Seconds(s.step.value * band.high), 3) +
+         " in nine of ten cases\n\n" + step_table(s).text();
 }
 
 [[nodiscard]] inline Table validation_table(const cluster::Validation& v) {
@@ -107,6 +102,9 @@ struct StepBand {
                {100 * g.bias, 3}});
   };
   for (const cluster::GroupError& g : v.groups) add(g);
+  if (v.classes.size() > 1) {
+    for (const cluster::ClassError& c : v.classes) add(c.error);
+  }
   add(v.all);
   return table;
 }
@@ -121,18 +119,84 @@ struct StepBand {
   };
   Json groups = Json::array();
   for (const cluster::GroupError& g : v.groups) groups.push_back(group(g));
+  Json classes = Json::array();
+  for (const cluster::ClassError& c : v.classes) {
+    Json entry = group(c.error);
+    const cluster::StepBand band = cluster::step_band(c.of);
+    entry["band"] = {{"low", band.low}, {"high", band.high}, {"level", band.level}, {"earned_coverage", band.coverage}};
+    entry["coverage"] = c.coverage;
+    classes.push_back(std::move(entry));
+  }
   Json rows = Json::array();
   for (const cluster::StepError& r : v.rows) {
     rows.push_back({{"id", r.id},
                     {"group", r.group},
+                    {"class", std::string(cluster::step_band(r.of).of)},
+                    {"inside_band", r.inside},
                     {"measured_s", r.measured.value},
                     {"predicted_s", r.predicted.step},
                     {"error", r.error}});
   }
   Json skipped = Json::array();
   for (const cluster::SkippedStep& s : v.skipped) skipped.push_back({{"place", s.place}, {"reason", s.reason}});
-  return {
-      {"all", group(v.all)}, {"groups", std::move(groups)}, {"rows", std::move(rows)}, {"skipped", std::move(skipped)}};
+  return {{"all", group(v.all)},
+          {"groups", std::move(groups)},
+          {"classes", std::move(classes)},
+          {"rows", std::move(rows)},
+          {"skipped", std::move(skipped)}};
+}
+
+// A fit's values as a table.
+[[nodiscard]] inline Table calibration_table(const cluster::Calibration& fit) {
+  Table table({"efficiency", "value", "low", "high", "prior", "prior's sd", "identified", "at a bound"});
+  for (const cluster::CalibratedValue& v : fit.values) {
+    table.add({std::string(v.name),
+               {v.value, 4},
+               {v.low, 4},
+               {v.high, 4},
+               {v.prior_mean, 3},
+               {v.prior_deviation, 3},
+               std::string(v.identified()),
+               v.at_bound ? "yes" : "no"});
+  }
+  return table;
+}
+
+[[nodiscard]] inline Json calibration_json(const cluster::Calibration& fit) {
+  Json values = Json::object();
+  for (const cluster::CalibratedValue& v : fit.values) {
+    values[std::string(v.name)] = {{"value", v.value},
+                                   {"low", v.low},
+                                   {"high", v.high},
+                                   {"level", 0.9},
+                                   {"prior_mean", v.prior_mean},
+                                   {"prior_deviation", v.prior_deviation},
+                                   {"width_left", v.width_left},
+                                   {"identified", std::string(v.identified())},
+                                   {"at_bound", v.at_bound}};
+  }
+  return {{"values", std::move(values)},
+          {"measured_factor", fit.efficiencies.measured_factor},
+          {"rows", fit.rows},
+          {"cost", fit.cost},
+          {"converged", fit.converged}};
+}
+
+[[nodiscard]] inline Json order_json(const std::vector<cluster::LayoutSet>& sets) {
+  double rho = 0;
+  double loss = 0;
+  double ranked = 0;
+  for (const cluster::LayoutSet& set : sets) {
+    if (set.spearman == set.spearman) {
+      rho += set.spearman;
+      ranked += 1;
+    }
+    loss += set.loss;
+  }
+  const double count = static_cast<double>(sets.size());
+  return {{"sets", sets.size()},
+          {"mean_spearman", ranked > 0 ? Json(rho / ranked) : Json()},
+          {"mean_loss_of_predicted_best", count > 0 ? Json(loss / count) : Json()}};
 }
 
 }  // namespace floplan::report
