@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 #include "cli/cli.hpp"
@@ -102,4 +103,35 @@ TEST_CASE("measured rows are compared by publisher, and those that cannot be ask
   CHECK(result["skipped"][0]["place"].get<std::string>().find("rows.csv:4") != std::string::npos);
   check_refused({"step", "--validate", folder.file("empty.csv", head).string()}, 4, "empty.csv");
   check_refused({"step", "--validate", "no/such.csv"}, 4, "no/such.csv");
+}
+
+TEST_CASE("a publisher's software is taken as a whole and narrows the band") {
+  const Json guessed = ask(llama + Arguments{"--count", "16384"})["result"];
+  const Json known = ask(llama + Arguments{"--count", "16384", "--stack", "llama3-2024"})["result"];
+  CHECK(guessed["band"]["class"] == "dense, part or stack assumed");
+  CHECK(known["band"]["class"] == "dense, known part and stack");
+  CHECK(known["band"]["high"] < guessed["band"]["high"]);
+  check_refused(llama + Arguments{"--count", "16384", "--stack", "llama3-2042"}, 2, "llama3-2024");
+}
+
+TEST_CASE("a user's own rows make a file of efficiencies that moves his steps by what a few rows are worth") {
+  const TemporaryFolder folder;
+  const double predicted =
+      ask(llama + Arguments{"--count", "16384", "--vp", "8"})["result"]["step_time_s"].get<double>();
+  std::string rows =
+      "model,accelerator,accelerators,tp,cp,pp,vp,dp,sharding,microbatch,global_batch,sequence_length,precision,"
+      "recompute,step_"
+      "s\n";
+  for (int i = 0; i < 3; ++i)
+    rows += "llama-3.1-405b,h100-sxm,16384,8,1,16,8,128,zero1,1,2048,8192,bf16,none," +
+            std::to_string(1.1 * predicted) + "\n";
+  const std::string file = folder.file("rows.csv", rows).string();
+  const std::string mine = (folder.path() / "mine.toml").string();
+  const Json fit = ask({"step", "calibrate", file, "--out", mine})["result"];
+  const double factor = fit["measured_factor"].get<double>();
+  CHECK(factor == near(std::pow(1.1, 0.6), 1e-5));
+  CHECK(ask(llama + Arguments{"--count", "16384", "--vp", "8", "--efficiencies", mine})["result"]["step_time_s"]
+            .get<double>() == near(factor * predicted, 1e-5));
+  check_refused({"step", "--left-out", "--model", "llama-3.1-8b"}, 2, "--validate");
+  check_refused(llama + Arguments{"--efficiencies", folder.file("bad.toml", "[values]\ngem = 1\n").string()}, 4, "gem");
 }

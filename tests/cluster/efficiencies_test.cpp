@@ -51,13 +51,16 @@ TEST_CASE("a step differentiates by each fitted efficiency as difference quotien
   }
 }
 
-TEST_CASE("every default lies in its interval, and what the rows do not identify is said") {
+TEST_CASE("every default lies in its interval, and the interval in the bounds of a fit") {
   for (const cluster::FittedEfficiency& f : cluster::fitted_efficiencies()) {
     CAPTURE(std::string(f.name));
     const double value = cluster::Efficiencies{}.*f.member;
     CHECK(f.low < value);
     CHECK(value < f.high);
     CHECK(f.prior_deviation > 0);
-    CHECK((f.identified == cluster::Identified::not_at_all) == (f.name == "experts"));
+    CHECK(f.width_left > 0);
+    CHECK(f.identified() == (f.width_left < 0.5 ? "yes" : f.width_left < 0.8 ? "weakly" : "no"));
+    CHECK(f.lowest < f.low);
+    CHECK(f.high < f.highest);
   }
 }

@@ -36,7 +36,7 @@ TEST_CASE("a row of a public table is read, and what it does not say is assumed 
   CHECK(step.request.layout.accelerators() == Count(64));
   std::string codes;
   for (const Warning& w : step.assumptions) codes += w.code + " ";
-  CHECK(codes == "gated interleave microbatch sharding recompute ");
+  CHECK(codes == "gated interleave sharding recompute microbatch ");
   CHECK(step.request.stack.attention.assumed);
 }
 
@@ -75,4 +75,63 @@ TEST_CASE("errors of a group are their mean size, their 90th percentile and thei
   CHECK(g.percentile90 == near(1.0, 1e-14));
   CHECK(g.bias == near(0.6 / 11, 1e-12));
   CHECK(cluster::group_error("none", {}).mean_absolute == 0);
+}
+
+TEST_CASE("what a row does not say of its software comes from its publisher's record, and else from its year") {
+  const std::string more =
+      "id,group,year,source,layers,d_model,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,dp,sharding,mbs,gbs_"
+      "seqs,"
+      "precision,recompute,step_s\n";
+  const std::string shape = "32,4096,32,32,50368,2048,a100-sxm-80gb,8,2,1,4,none,1,64,bf16,";
+  const MeasuredSteps rows = read(more + "a,mosaicml,2025,," + shape + "none,1\n" + "b,ours,2022,," + shape +
+                                  "full,1\n" + "c,,2022,arXiv 2205.05198 Table 5," + shape + "selective + seq-par,1\n" +
+                                  "d,ours,2026,," + shape + "none,1\n");
+  REQUIRE(rows.skipped.empty());
+  const auto stack = [&](std::size_t i) { return rows.steps[i].request.stack; };
+  CHECK(rows.steps[0].known_stack);
+  CHECK(stack(0).attention == cluster::Fact<cluster::AttentionKernel>(cluster::AttentionKernel::early));
+  CHECK(stack(0).elementwise.assumed);  // a judgement in the record
+  CHECK_FALSE(rows.steps[1].known_stack);
+  CHECK(stack(1).attention == cluster::Fact<cluster::AttentionKernel>::assume(cluster::AttentionKernel::unfused));
+  CHECK(rows.steps[2].known_stack);
+  CHECK(rows.steps[2].group == "megatron-2022");
+  CHECK(stack(2).sequence_parallel == cluster::Fact<bool>(true));
+  CHECK(stack(3).attention.assumed);
+  CHECK(stack(3).attention.value == cluster::AttentionKernel::current);
+}
+
+TEST_CASE("TFLOP/s give a time where their convention is named, and are refused where it is not") {
+  const std::string more =
+      "id,group,layers,d_model,ffn,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,dp,sharding,mbs,gbs_seqs,"
+      "precision,"
+      "recompute,tokens_per_s_per_accel,tflops_per_accel,tflops_kind\n";
+  const std::string row = "a,b,32,4096,14336,32,8,128256,8192,h100,64,4,2,8,zero1,1,128,bf16,full,";
+  const MeasuredSteps rows =
+      read(more + row + ",400,model\n" + row + ",400,model (6N+12Lds full attention)\n" + row +
+           ",400,hardware (incl. recompute)\n" + row + ",400,\n" + row + "7000,400,model\n" + row + "7008,400,model\n");
+  REQUIRE(rows.steps.size() == 5);
+  REQUIRE(rows.skipped.size() == 1);
+  CHECK(rows.skipped.front().reason.find("tflops_kind") != std::string::npos);
+  const auto flop = architecture::training_flop_per_token(rows.steps[0].request.shape, Tokens(8192));
+  const double share = 128.0 * 8192 / 64 / 400e12;
+  CHECK(rows.steps[0].measured.value == near(flop.causal.value * share, 1e-14));
+  CHECK(rows.steps[1].measured.value == near(flop.full.value * share, 1e-14));
+  // A forward pass of every layer again: the head is not done twice.
+  const double head = 6.0 * 4096 * 128256;
+  CHECK(rows.steps[2].measured.value == near((4.0 / 3 * (flop.full.value - 2 * head) + head) * share, 1e-3));
+  // 7,000 is not a whole number of blocks of 16 tokens and so is as precise as it looks.
+  CHECK(rows.steps[3].measured.value == near(128.0 * 8192 / 64 / 7000, 1e-14));
+}
+
+TEST_CASE("a model of the catalog is found by its letters and digits") {
+  const std::string more =
+      "id,group,model,layers,seq_len,accelerator,n_accel,tp,pp,dp,ep,sharding,mbs,gbs_seqs,precision,step_s\n";
+  const MeasuredSteps rows =
+      read(more + "a,nvidia-mbridge,DeepSeekV3,,4096,gb200,256,1,4,64,64,DP+dist-opt,1,4096,MXFP8,15\n" +
+           "b,nvidia-mbridge,DeepSeekV9,,4096,gb200,256,1,4,64,64,DP+dist-opt,1,4096,MXFP8,15\n");
+  REQUIRE(rows.steps.size() == 1);
+  CHECK(rows.steps.front().request.shape.experts.has_value());
+  CHECK(rows.steps.front().request.block_scaled);
+  REQUIRE(rows.skipped.size() == 1);
+  CHECK(rows.skipped.front().reason.find("deepseekv9") != std::string::npos);
 }

@@ -75,7 +75,8 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
   sub->add_option("--catalog", state.catalog_folder, "A folder of catalog files of your own")
       ->envname("FLOPLAN_CATALOG")
       ->type_name("DIR");
-  sub->callback([&state, name, make = std::move(make)] {
+  sub->callback([&state, sub, name, make = std::move(make)] {
+    if (!sub->get_subcommands().empty()) return;  // "step calibrate" is not "step"
     state.command = name;
     state.answer = make;
   });
@@ -191,6 +192,7 @@ Error usage_error(const CLI::App& root, int argc, char** argv, const std::string
       known.push_back(command->get_name());
       if (command->get_name() == word) next = command;
     }
+    if (next == nullptr && i > 1 && std::string(argv[i - 1]).starts_with("--")) continue;  // an option's value
     if (next == nullptr) return fail("unknown_command", word, "is no command of " + typed, known);
     app = next;
     typed += " " + word;
@@ -208,7 +210,7 @@ std::string typed_command(int argc, char** argv) {
   std::string out;
   for (int i = 1; i < argc && i < 3; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("-") || (i == 2 && out != "reliability")) break;
+    if (word.starts_with("-") || (i == 2 && out != "reliability" && word != "calibrate")) break;
     out += (out.empty() ? "" : " ") + word;
   }
   return out;

@@ -4,6 +4,11 @@
 #include "command.hpp"
 #include "floplan/architecture/layout_words.hpp"
 #include "floplan/catalog/find_model.hpp"
+#include "floplan/cluster/calibration.hpp"
+#include "floplan/cluster/efficiencies_file.hpp"
+#include "floplan/cluster/known_stack.hpp"
+#include "floplan/cluster/layout_order.hpp"
+#include "floplan/cluster/left_out.hpp"
 #include "floplan/cluster/stack_words.hpp"
 #include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
@@ -18,15 +23,16 @@ namespace floplan::cli {
 namespace {
 
 struct StepOptions {
-  Text model, accelerator, seq, validate;
+  Text model, accelerator, seq, validate, efficiencies, stack, scaling;
+  bool left_out = false;
   std::string precision = "bf16";
   std::string attention_flop = "causal";
   LayoutOptions layout;
   Text attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes;
 };
 
-cluster::SoftwareStack stack_of(const StepOptions& o) {
-  cluster::SoftwareStack s;
+cluster::SoftwareStack stack_of(const StepOptions& o, const catalog::Stack* known) {
+  cluster::SoftwareStack s = known != nullptr ? cluster::known_stack(*known) : cluster::SoftwareStack();
   const auto take = [&s](const Text& word, const char* fact, const char* option) {
     if (word) cluster::give(s, fact, *word, option);
   };
@@ -40,27 +46,115 @@ cluster::SoftwareStack stack_of(const StepOptions& o) {
   return s;
 }
 
-Answer validate(const Session& session, const StepOptions& o) {
-  const cluster::Validation v = cluster::validate(
-      cluster::read_measured_steps(parse_csv(read_text_file(*o.validate), *o.validate), session.catalog));
-  if (v.rows.empty()) {
-    throw Error(Failure::data, "no_usable_rows", *o.validate,
-                "has no row that can be asked" +
-                    (v.skipped.empty() ? "" : ": " + v.skipped.front().place + ": " + v.skipped.front().reason));
+cluster::Efficiencies efficiencies_of(const StepOptions& o) {
+  return o.efficiencies ? cluster::read_efficiencies(read_text_file(*o.efficiencies), *o.efficiencies)
+                        : cluster::Efficiencies();
+}
+
+cluster::MeasuredSteps measured_steps(const Session& session, const std::string& file) {
+  cluster::MeasuredSteps rows = cluster::read_measured_steps(parse_csv(read_text_file(file), file), session.catalog);
+  if (rows.steps.empty()) {
+    throw Error(
+        Failure::data, "no_usable_rows", file,
+        "has no row that can be asked" +
+            (rows.skipped.empty() ? "" : ": " + rows.skipped.front().place + ": " + rows.skipped.front().reason));
   }
+  return rows;
+}
+
+Answer validate(const Session& session, const StepOptions& o) {
+  cluster::MeasuredSteps rows = measured_steps(session, *o.validate);
+  for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o);
+  const cluster::Validation v = cluster::validate(rows);
+  const std::vector<cluster::LayoutSet> sets = cluster::layout_sets(rows, 5);
   Answer answer;
-  answer.inputs = {{"validate", *o.validate}};
+  answer.inputs = {{"validate", *o.validate}, {"left_out", o.left_out}};
   answer.result = report::validation_json(v);
+  answer.result["order"] = report::order_json(sets);
   answer.table = report::validation_table(v);
   answer.text = "Predicted against measured steps, " + std::to_string(v.rows.size()) + " rows, " +
                 std::to_string(v.skipped.size()) + " skipped; the efficiencies were fitted to published rows\n\n" +
                 answer.table->text();
+  for (const cluster::ClassError& c : v.classes) {
+    answer.text += c.error.group + ": " + print_number(100 * c.coverage, 3) + "% of rows inside the 90% band\n";
+  }
+  if (!sets.empty()) {
+    const report::Json order = report::order_json(sets);
+    if (!order["mean_spearman"].is_null()) {
+      answer.text += "order of layouts of one question: " + std::to_string(sets.size()) + " sets, Spearman " +
+                     print_number(order["mean_spearman"].get<double>(), 3) + ", the predicted best costs " +
+                     print_number(100 * order["mean_loss_of_predicted_best"].get<double>(), 3) +
+                     "% over the true one\n";
+    }
+  }
+  if (o.left_out) {
+    cluster::CalibrationOptions options;
+    options.start = cluster::calibrate(rows, options).efficiencies;
+    const cluster::LeftOut left = cluster::leave_out(rows, options, cluster::publisher_of);
+    if (left.fits < 2) {
+      throw Error(Failure::data, "one_publisher", *o.validate,
+                  "must have rows of at least two publishers to leave one out, got " + std::to_string(left.fits));
+    }
+    const cluster::Validation out = cluster::validate(rows, &left.log_errors);
+    answer.result["left_out"] = report::validation_json(out);
+    answer.text +=
+        "\nEach publisher by a fit to the others' rows of this file\n\n" + report::validation_table(out).text();
+    for (const cluster::ClassError& c : out.classes) {
+      answer.text += c.error.group + ": " + print_number(100 * c.coverage, 3) + "% of rows inside the 90% band\n";
+    }
+  }
   for (const cluster::SkippedStep& s : v.skipped) answer.text += "skipped: " + s.place + ": " + s.reason + "\n";
+  return answer;
+}
+
+struct CalibrateOptions {
+  std::string rows;
+  Text out;
+  bool refit = false;
+};
+
+Answer calibrate(const Session& session, const CalibrateOptions& o) {
+  const cluster::MeasuredSteps rows = measured_steps(session, o.rows);
+  Answer answer;
+  cluster::Calibration fit = o.refit ? cluster::calibrate(rows) : cluster::published_calibration();
+  fit.efficiencies = cluster::anchored(rows, fit.efficiencies);
+  if (o.refit) fit.efficiencies.measured_factor = 1;
+  fit.rows = rows.steps.size();
+  if (!o.refit && rows.steps.size() < 3) {
+    answer.warnings.push_back(
+        {"few_rows",
+         "a row scatters by 7% around its like: give the median of a few runs, not one; " +
+             std::to_string(rows.steps.size()) + " moves the answer by " +
+             print_number(100.0 * static_cast<double>(rows.steps.size()) / static_cast<double>(rows.steps.size() + 2),
+                          3) +
+             "% of what it says"});
+  }
+  for (const cluster::CalibratedValue& v : fit.values) {
+    if (o.refit && v.identified() == "no")
+      answer.warnings.push_back({"not_identified", std::string(v.name) + " is its prior: the rows say nothing of it"});
+  }
+  answer.inputs = {{"rows", o.rows}, {"refit", o.refit}};
+  answer.result = report::calibration_json(fit);
+  answer.result["skipped"] = rows.skipped.size();
+  answer.table = report::calibration_table(fit);
+  if (o.out) {
+    write_text_file(*o.out, cluster::efficiencies_toml(fit, "floplan step calibrate"));
+    answer.result["out"] = *o.out;
+  }
+  answer.text =
+      (o.refit ? fit.describe()
+               : "the published efficiencies, and steps " + print_number(fit.efficiencies.measured_factor, 4) +
+                     " times as long as they say, from the median of " + std::to_string(fit.rows) + " rows") +
+      "\n\n" + answer.table->text();
+  for (const cluster::SkippedStep& s : rows.skipped) answer.text += "skipped: " + s.place + ": " + s.reason + "\n";
   return answer;
 }
 
 Answer answer_step(const Session& session, const StepOptions& o) {
   if (o.validate) return validate(session, o);
+  if (o.left_out) throw Error(Failure::usage, "missing_option", "--left-out", "needs --validate");
+  if (o.scaling && *o.scaling != "block" && *o.scaling != "tensor")
+    throw Error(Failure::usage, "bad_value", "--scaling", "must be tensor or block, got \"" + *o.scaling + "\"");
   if (!o.model) throw Error(Failure::usage, "missing_option", "--model", "is needed");
   if (!o.accelerator) throw Error(Failure::usage, "missing_option", "--accelerator", "is needed");
   Answer answer;
@@ -94,7 +188,11 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   r.precision = catalog::precision_named(o.precision, "--precision");
   r.sharding = cut.memory.sharding;
   r.recompute = cut.memory.activation.recompute;
-  r.stack = stack_of(o);
+  r.block_scaled = o.scaling ? *o.scaling == "block" : r.precision == catalog::Precision::fp4;
+  std::optional<catalog::Stack> known;
+  if (o.stack) known = catalog::stack_named(session.catalog, *o.stack, "--stack");
+  r.stack = stack_of(o, known ? &*known : nullptr);
+  r.efficiencies = efficiencies_of(o);
   r.convention = o.attention_flop == "causal" ? law::FlopConvention::causal
                  : o.attention_flop == "full" ? law::FlopConvention::full
                                               : law::FlopConvention::six_n;
@@ -108,7 +206,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   for (const auto* list : {&step.warnings, &step.assumptions}) {
     answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
   }
-  const cluster::StepBand band = cluster::step_band(step, r.shape.experts.has_value());
+  const cluster::StepBand band = cluster::step_band(r, known.has_value());
   answer.inputs = {{"model", found.model.name},
                    {"accelerator", on.name},
                    {"global_batch", r.global_batch},
@@ -143,7 +241,13 @@ void add_step(Program& program) {
              {"none", "causal", "full"});
   sub.option("--validate", o->validate, "Instead: a CSV of measured steps, and how far predictions are from them");
   add_layout(sub, o->layout, "The parallel layout");
+  sub.flag("--left-out", o->left_out, "With --validate: also by fits without the publisher of each row");
+  sub.option("--efficiencies", o->efficiencies,
+             "A TOML file of step calibrate; the published ones where none is given");
   sub.group("The software, where it is known: what is not given is assumed, and widens the band");
+  sub.option("--stack", o->stack,
+             "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (data/catalog/stacks.csv)");
+  sub.option("--scaling", o->scaling, "Of values in 8 and 4 bits: tensor, or block (MXFP8, NVFP4)");
   sub.option("--attention", o->attention, "Attention kernels: current, early (the first fused ones) or unfused");
   sub.option("--elementwise", o->elementwise, "Elementwise kernels: fused or eager");
   sub.option("--host", o->host, "How long a layer keeps the host: graphs, fast or slow");
@@ -152,6 +256,14 @@ void add_step(Program& program) {
   sub.option("--scatter-gather", o->scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
   sub.option("--gradient-bytes", o->gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
   sub.group("");
+
+  const auto c = std::make_shared<CalibrateOptions>();
+  sub = program.add(
+      "step calibrate", "Efficiencies of your own cluster, from its measured steps",
+      [c](const Session& s) { return calibrate(s, *c); }, Program::Out::folder);
+  sub.positional("ROWS", c->rows, "A CSV of measured steps, in the columns that step --validate reads");
+  sub.option("--out", c->out, "A TOML file for step --efficiencies");
+  sub.flag("--refit", c->refit, "Fit every efficiency, as many rows of several clusters allow, not their median alone");
 }
 
 }  // namespace floplan::cli

@@ -19,6 +19,7 @@
 
 #include "floplan/catalog/any_law.hpp"
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/catalog/stacks.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/file.hpp"
 #include "floplan/law/any_form.hpp"
@@ -29,7 +30,7 @@ namespace floplan::catalog {
 [[nodiscard]] inline std::vector<std::string> file_names() {
   std::vector<std::string> out = {
       "accelerators.csv", "models.csv", "prices.csv", "interruption_windows.csv", "interruption_categories.csv",
-      "runs.csv"};
+      "runs.csv",         "stacks.csv"};
   for (const std::string_view form : law::form_names()) out.push_back(std::string(form) + ".csv");
   return out;
 }
@@ -63,6 +64,7 @@ inline void add_folder(Catalog& catalog, const std::filesystem::path& folder) {
   static_cast<void>(catalog.interruption_windows());
   static_cast<void>(catalog.interruption_categories(""));
   static_cast<void>(catalog.runs());
+  static_cast<void>(stacks(catalog));
   static_cast<void>(any_laws(catalog));
 }
 

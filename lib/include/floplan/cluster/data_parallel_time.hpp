@@ -5,16 +5,17 @@
 //   none      all-reduce of gradients after the backward pass                                       wholly exposed
 //   zero1, 2  reduce-scatter of gradients, all-gather of weights, once a step, t = (DP-1)/DP P (g + 2) / B
 //             exposed: max(0, t - 0.6 microbatch) + 0.05 t
-//   zero3     at every microbatch two gathers (one if weights are kept) and one reduce-scatter in 16 bits, and 20 us log2(DP)
-//             for each of a layer's; exposed: max(0.4 t, soft_excess(t - 0.6 microbatch)) + one layer's
+//   zero3     at every microbatch two gathers (one if weights are kept) and one reduce-scatter in 16 bits, and 20 us log2(n)
+//             + 8 us (n - 1) for each of a layer's, n = DP CP ranks
+//             exposed: max(0.4 t, soft_excess(t - 0.6 microbatch)) + one layer's
 //   optimizer 38 bytes a parameter that a rank updates, 6 a parameter that it holds
 //
 //   P parameters on a rank, g bytes of a gradient, B the rate that the group's links give (collectives.hpp).
-//   Experts are held by fewer: TP x CP x DP / EP ranks share one; the rest of a stage is cut by TP and shared by DP.
+//   Experts are held by fewer: TP x CP x DP / EP ranks share one; the rest of a stage is cut by TP and shared by DP x CP.
 //
 // Sources: Rajbhandari 2020 (1910.02054) for the volumes; the exposed shares fitted or chosen, efficiencies.hpp.
 // Pitfall: FSDP sends at every microbatch, a distributed optimizer once a step; with many microbatches that decides. CP ranks
-// hold the same weights, and their part of the reduction and of sharding is not counted.
+// hold the same weights, and so reduce and shard with the others.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ namespace floplan::cluster {
 
 // Matrices on one rank of an average stage, with the embedding or the head that the stage has.
 struct RankParameters {
-  double shared = 0;   // of attention, dense and shared blocks, vocabulary: held by DP ranks
+  double shared = 0;   // of attention, dense and shared blocks, vocabulary: held by DP x CP ranks
   double experts = 0;  // routed
 };
 
@@ -71,7 +72,8 @@ template <class T>
   const Group g = group_of(ranks, stride, r.machine.scale_up_domain.value);
   Rates<T> seen = rates;
   seen.network *= uplink_share(r.machine, g, stride);
-  const bool one_card = r.stack.data_parallel.value == DataParallelEngine::early;
+  const bool one_card =
+      r.stack.data_parallel.value == DataParallelEngine::early && r.sharding == architecture::Sharding::zero3;
   return {parameters, ranks, one_card ? seen.network : bus_rate(seen, g)};
 }
 
@@ -99,7 +101,8 @@ template <class T>
   const double cut = static_cast<double>(r.layout.tensor * r.layout.context);
   const double ep = static_cast<double>(r.layout.expert);
   const RankParameters held = rank_parameters(r);
-  const auto shared = detail::replicas(r, rates, held.shared, dp, cut);
+  const auto shared = detail::replicas(r, rates, held.shared, dp * static_cast<double>(r.layout.context),
+                                       static_cast<double>(r.layout.tensor));
   const auto experts = detail::replicas(r, rates, held.experts, std::max(1.0, cut * dp / ep), ep);
   const bool sharded = r.sharding != Sharding::none;
   const bool early = r.stack.data_parallel.value == DataParallelEngine::early;
@@ -117,7 +120,9 @@ template <class T>
     out.exposed = 0.05 * all + (excess > 0.0 ? excess : T(0.0));
   } else {
     const double layers = static_cast<double>(r.shape.layers) / static_cast<double>(r.layout.pipeline);
-    const T all = both(r.keeps_gathered_weights ? 4 : 6) + 3 * layers * e.collective_seconds * std::log2(dp);
+    const T all =
+        both(r.keeps_gathered_weights ? 4 : 6) +
+        3 * layers * (e.collective_seconds * std::log2(shared.ranks) + e.data_hop_seconds * (shared.ranks - 1));
     const T excess = soft_excess(T(all - e.hides_data * microbatch), T(0.02 * microbatch));
     const T cost = r.keeps_gathered_weights || early ? T(0.0) : T(e.hidden_data_cost * all);
     out.exposed = count * ((cost < excess ? excess : cost) + all / layers);

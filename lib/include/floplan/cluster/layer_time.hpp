@@ -187,8 +187,8 @@ struct LayerBytes {
 
 // Of one average layer in one pass; pick takes the pass's column of the traffic.
 template <class Pick>
-[[nodiscard]] LayerBytes elementwise_bytes(const StepRequest& r, const ElementwiseTraffic& traffic, double with_experts,
-                                           Pick pick) {
+[[nodiscard]] LayerBytes elementwise_bytes(const StepRequest& r, const ElementwiseTraffic& traffic, double block_casts,
+                                           double with_experts, Pick pick) {
   const architecture::Transformer& t = r.shape;
   const double d = static_cast<double>(t.width);
   const double tp = static_cast<double>(r.layout.tensor);
@@ -215,7 +215,8 @@ template <class Pick>
                                             pick(traffic.projections) * projected + routed) /
                                                tp;
   const bool low = r.precision != catalog::Precision::bf16;
-  const double casts = low ? pick(traffic.casts) * (d + (output + cast_inner + d) / tp) : 0;
+  const double casts =
+      low ? (r.block_scaled ? block_casts : 1) * pick(traffic.casts) * (d + (output + cast_inner + d) / tp) : 0;
   const double tokens = microbatch_tokens(r);
   return {operators * tokens, casts * tokens};
 }
@@ -232,9 +233,10 @@ template <class T>
   out.attention = detail::attention_core(r, e, c);
   const T eager = r.stack.elementwise.value == Elementwise::eager ? e.eager : T(1.0);
   const auto seconds = [&](const detail::LayerBytes& b) { return T((eager * b.operators + b.casts) / c.memory); };
-  out.elementwise = {
-      seconds(detail::elementwise_bytes(r, e.traffic, with_experts, [](const TrafficBytes& b) { return b.forward; })),
-      seconds(detail::elementwise_bytes(r, e.traffic, with_experts, [](const TrafficBytes& b) { return b.backward; }))};
+  out.elementwise = {seconds(detail::elementwise_bytes(r, e.traffic, e.block_casts, with_experts,
+                                                       [](const TrafficBytes& b) { return b.forward; })),
+                     seconds(detail::elementwise_bytes(r, e.traffic, e.block_casts, with_experts,
+                                                       [](const TrafficBytes& b) { return b.backward; }))};
   return out;
 }
 

@@ -6,20 +6,22 @@
 //
 // Columns (other titles in parentheses): id (name), group (publisher), model, accelerator, accelerators (n_accel, n_gpus),
 // tp, cp, pp, vp, ep, dp, sharding, microbatch (mbs), global_batch (gbs_seqs, gbs), sequence_length (seq_len, seq),
-// precision, recompute, and the answer: step_s (iter_time_s), or tokens_per_s_per_accel. The shape: layers, width (d_model,
+// precision, recompute, and the answer: step_s (iter_time_s), or tokens_per_s_per_accel, or tflops_per_accel
+// with tflops_kind (published_rate.hpp). The shape: layers, width (d_model,
 // hidden), heads, kv_heads, head_width (head_dim), ffn_width (ffn), vocabulary (vocab), gated, tied; where layers is blank,
 // the catalog's model of that name. The stack, blank where not known: attention, elementwise, host, sequence_parallel,
-// overlap, scatter_gather, gradient_bytes, data_parallel, selective; and network_gbps, GB/s an accelerator.
+// overlap, scatter_gather, gradient_bytes, data_parallel, selective; and network_gbps, GB/s an accelerator. What is blank
+// comes from the publisher's record (step_cells.hpp).
 //
 // A row that cannot be asked is skipped with its place and the reason; a blank fact is assumed, and the row says so.
 // Throws Error(data) where a needed column is not there at all.
-// Pitfall: TFLOP/s without a convention is no measurement of time, and is not read.
+// Pitfall: TFLOP/s without a convention is no measurement of time, and is not read. A microbatch that is not given is taken
+// as the model's fastest, which flatters the model.
 #pragma once
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,7 +32,10 @@
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/cluster/machine.hpp"
+#include "floplan/cluster/published_rate.hpp"
+#include "floplan/cluster/step_cells.hpp"
 #include "floplan/cluster/step_request.hpp"
+#include "floplan/cluster/step_terms.hpp"
 #include "floplan/core/csv.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/names.hpp"
@@ -43,6 +48,7 @@ struct MeasuredStep {
   StepRequest request;
   Seconds measured;
   std::vector<Warning> assumptions;  // of the row; the stack's are in request.stack
+  bool known_stack = false;          // its publisher has a record in the catalog's stacks
 };
 
 struct SkippedStep {
@@ -55,80 +61,11 @@ struct MeasuredSteps {
   std::vector<SkippedStep> skipped;
 };
 
-namespace detail {
-
-using Titles = std::initializer_list<std::string_view>;
-
-class StepCells {
- public:
-  explicit StepCells(const CsvTable& table) : table_(table) {}
-  void at(const CsvRow& row) { row_ = row; }
-
-  [[nodiscard]] std::optional<std::size_t> column(Titles titles) const {
-    for (const std::string_view title : titles) {
-      if (const auto found = table_.find_column(title)) return found;
-    }
-    return std::nullopt;
-  }
-  void require(Titles titles) const {
-    if (!column(titles)) static_cast<void>(table_.column(*titles.begin()));
-  }
-  [[nodiscard]] std::string text(Titles titles) const {
-    const auto found = column(titles);
-    std::string_view cell = found ? row_[*found] : std::string_view();
-    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-    return lower_case(cell);
-  }
-  [[nodiscard]] Error fail(Titles titles, const std::string& rule) const {
-    return Error(Failure::data, "bad_cell", table_.place(row_, column(titles).value_or(table_.header().size())),
-                 std::string(*titles.begin()) + " " + rule + ", got \"" + text(titles) + "\"");
-  }
-  [[nodiscard]] std::optional<double> number(Titles titles) const {
-    const std::string cell = text(titles);
-    if (cell.empty()) return std::nullopt;
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || end != cell.data() + cell.size() || !(value > 0) || !std::isfinite(value))
-      throw fail(titles, "must be a positive number");
-    return value;
-  }
-  [[nodiscard]] std::optional<std::int64_t> whole(Titles titles) const {
-    const auto value = number(titles);
-    if (!value) return std::nullopt;
-    if (*value != std::floor(*value) || *value > 1e15) throw fail(titles, "must be a whole number");
-    return static_cast<std::int64_t>(*value);
-  }
-  [[nodiscard]] std::int64_t required(Titles titles) const {
-    if (const auto value = whole(titles)) return *value;
-    throw fail(titles, "must be given");
-  }
-  template <class Value>
-  [[nodiscard]] Fact<Value> fact(Titles titles, const Fact<Value>& otherwise,
-                                 std::initializer_list<std::pair<std::string_view, Value>> words) const {
-    const std::string cell = text(titles);
-    if (cell.empty()) return otherwise;
-    std::string known;
-    for (const auto& [word, value] : words) {
-      if (cell == word) return Fact<Value>(value);
-      known += (known.empty() ? "" : ", ") + std::string(word);
-    }
-    throw fail(titles, "must be one of " + known);
-  }
-  [[nodiscard]] Fact<bool> yes_no(Titles titles, const Fact<bool>& otherwise) const {
-    return fact<bool>(titles, otherwise,
-                      {{"1", true}, {"yes", true}, {"true", true}, {"0", false}, {"no", false}, {"false", false}});
-  }
-  [[nodiscard]] std::string place() const { return table_.place(row_, 0); }
-
- private:
-  const CsvTable& table_;
-  CsvRow row_{{}, 0};
+struct MeasuredStepOptions {
+  bool known_stacks = true;  // false: publishers' records are not looked at, and every fact is guessed
 };
 
-[[nodiscard]] inline bool has(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
+namespace detail {
 
 inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
   using architecture::Sharding;
@@ -153,6 +90,7 @@ inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
 inline void read_recompute(const StepCells& cells, MeasuredStep& out) {
   using architecture::Recompute;
   const std::string text = cells.text({"recompute"});
+  if (cells.assumed({"recompute"})) out.assumptions.push_back({"recompute", text + " recomputation is assumed"});
   if (text.empty()) {
     out.assumptions.push_back({"recompute", "no recomputation is assumed"});
   } else if (text.starts_with("full")) {
@@ -169,8 +107,10 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   const std::string text = cells.text({"precision"});
   if (has(text, "fp4")) {
     out.request.precision = Precision::fp4;
+    out.request.block_scaled = true;
   } else if (has(text, "fp8")) {
     out.request.precision = Precision::fp8;
+    out.request.block_scaled = has(text, "mx") && !has(text, "cs");
   } else if (text.empty()) {
     out.assumptions.push_back({"precision", "bf16 is assumed"});
   } else if (!has(text, "bf16") && !has(text, "fp16")) {
@@ -178,24 +118,26 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   }
 }
 
-inline void read_stack(const StepCells& cells, SoftwareStack& s) {
-  s.attention = cells.fact<AttentionKernel>({"attention"}, s.attention,
-                                            {{"current", AttentionKernel::current},
-                                             {"early", AttentionKernel::early},
-                                             {"unfused", AttentionKernel::unfused}});
-  s.elementwise = cells.fact<Elementwise>({"elementwise"}, s.elementwise,
-                                          {{"fused", Elementwise::fused}, {"eager", Elementwise::eager}});
-  s.host = cells.fact<Host>({"host"}, s.host, {{"graphs", Host::graphs}, {"fast", Host::fast}, {"slow", Host::slow}});
-  s.data_parallel =
-      cells.fact<DataParallelEngine>({"data_parallel"}, s.data_parallel,
-                                     {{"current", DataParallelEngine::current}, {"early", DataParallelEngine::early}});
-  s.selective = cells.fact<SelectiveRecompute>(
-      {"selective"}, s.selective,
-      {{"attention_core", SelectiveRecompute::attention_core}, {"operators", SelectiveRecompute::operators}});
-  s.sequence_parallel = cells.yes_no({"sequence_parallel"}, s.sequence_parallel);
-  s.overlap = cells.yes_no({"overlap"}, s.overlap);
-  s.scatter_gather = cells.yes_no({"scatter_gather"}, s.scatter_gather);
-  if (const auto bytes = cells.number({"gradient_bytes"})) s.gradient_bytes = *bytes;
+// Publishers write one name in many ways: "DeepSeekV3", "LLAMA3_70B". Letters and digits decide where no name is exact.
+[[nodiscard]] inline architecture::Transformer named_shape(const catalog::Catalog& catalog, const std::string& name,
+                                                           const std::string& place) {
+  const auto bare = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+    }
+    return out;
+  };
+  const std::string wanted = bare(lower_case(name));
+  std::vector<std::string> found;
+  for (const catalog::Model& model : catalog.models()) {
+    if (model.name == name || std::find(model.aliases.begin(), model.aliases.end(), name) != model.aliases.end())
+      return model.shape;
+    bool same = bare(model.name) == wanted;
+    for (const std::string& alias : model.aliases) same = same || bare(alias) == wanted;
+    if (same) found.push_back(model.name);
+  }
+  return catalog.model(found.size() == 1 ? found.front() : name, place).shape;
 }
 
 [[nodiscard]] inline architecture::Transformer read_shape(const StepCells& cells, const catalog::Catalog& catalog,
@@ -203,7 +145,7 @@ inline void read_stack(const StepCells& cells, SoftwareStack& s) {
   if (cells.text({"layers"}).empty()) {
     const std::string model = cells.text({"model"});
     if (model.empty()) throw cells.fail({"layers"}, "must be given, or a model of the catalog");
-    return catalog.model(model, cells.place()).shape;
+    return named_shape(catalog, model, cells.place());
   }
   architecture::Transformer t;
   t.layers = cells.required({"layers"});
@@ -228,19 +170,70 @@ inline void read_stack(const StepCells& cells, SoftwareStack& s) {
 }
 
 [[nodiscard]] inline Seconds read_time(const StepCells& cells, const StepRequest& r) {
-  if (const auto seconds = cells.number({"step_s", "iter_time_s"})) return Seconds(*seconds);
-  if (const auto rate = cells.number({"tokens_per_s_per_accel"})) {
-    return Seconds(static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length) /
-                   (*rate * r.layout.accelerators().value));
+  if (const auto seconds = cells.number({"step_s", "iter_time_s"});
+      seconds && !has(cells.cell({"iter_time_kind"}), "tok/s"))
+    return Seconds(*seconds);
+  const double tokens = static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length);
+  const double share = tokens / r.layout.accelerators().value;
+  const auto rate = cells.number({"tokens_per_s_per_accel"});
+  const auto tflops = cells.number({"tflops_per_accel"});
+  const auto flop = tflops ? flop_per_token(r, cells.cell({"tflops_kind"})) : std::nullopt;
+  // Rates that were rounded to whole blocks of 16 tokens are less precise than the TFLOP/s beside them.
+  const bool rounded = rate && std::fmod(*rate, 16) == 0;
+  if (flop && (!rate || rounded)) {
+    const double seconds = flop->value * share / (*tflops * 1e12);
+    if (!rate || std::abs(std::log(seconds * *rate / share)) < 0.03) return Seconds(seconds);
   }
-  throw cells.fail({"step_s", "iter_time_s"}, "or tokens_per_s_per_accel must be given");
+  if (rate) return Seconds(share / *rate);
+  if (const auto seconds = cells.number({"step_s", "iter_time_s"})) return Seconds(*seconds);
+  if (tflops) throw cells.fail({"tflops_kind"}, "must be a known convention where TFLOP/s are all that was measured");
+  throw cells.fail({"step_s", "iter_time_s"}, "or tokens_per_s_per_accel, or tflops_per_accel must be given");
+}
+
+// DP, or what the other degrees leave of the accelerators where they are given.
+[[nodiscard]] inline std::int64_t data_ranks(const StepCells& cells, const StepRequest& r) {
+  const std::int64_t others = r.layout.tensor * r.layout.context * r.layout.pipeline;
+  const std::int64_t all = cells.required({"accelerators", "n_accel", "n_gpus"});
+  if (!cells.whole({"dp"}) && cells.whole({"tp"}) && cells.whole({"pp"}) && all % others == 0) return all / others;
+  return cells.required({"dp"});
+}
+
+inline void read_interleave(const StepCells& cells, MeasuredStep& out) {
+  if (out.request.layout.pipeline == 1) return;
+  const bool given = cells.whole({"vp", "interleave"}).has_value();
+  out.request.layout.interleave = cells.whole({"vp"}).value_or(cells.whole({"interleave"}).value_or(1));
+  if (!given || (cells.cell({"vp", "interleave"}).empty() && cells.assumed({"interleave"}))) {
+    out.assumptions.push_back(
+        {"interleave", out.request.layout.interleave == 1
+                           ? "a pipeline that is not interleaved is assumed"
+                           : "an interleaving of " + std::to_string(out.request.layout.interleave) + " is assumed"});
+  }
+}
+
+// The fastest one that the model knows, of the powers of two that divide the batch: what a tuned run would have chosen.
+inline void assume_microbatch(MeasuredStep& out) {
+  StepRequest& r = out.request;
+  double best = 0;
+  std::int64_t chosen = 1;
+  for (std::int64_t b = 1; b <= 16 && r.global_batch % (r.layout.data * b) == 0; b *= 2) {
+    r.microbatch = b;
+    const double seconds = step_terms(r).step;
+    if (best == 0 || seconds < best) {
+      best = seconds;
+      chosen = b;
+    }
+  }
+  r.microbatch = chosen;
+  out.assumptions.push_back(
+      {"microbatch", "the fastest microbatch, " + std::to_string(chosen) + " sequences, is assumed"});
 }
 
 [[nodiscard]] inline MeasuredStep read_measured_step(const StepCells& cells, const catalog::Catalog& catalog,
                                                      std::map<std::string, catalog::Accelerator>& known) {
   MeasuredStep out;
   out.id = cells.text({"id", "name"});
-  out.group = cells.text({"group", "publisher"});
+  out.group = cells.cell({"group", "publisher"});
+  if (out.group.empty() && cells.known_publisher()) out.group = cells.stack()->name;
   StepRequest& r = out.request;
   r.shape = read_shape(cells, catalog, out);
   const std::string part = cells.text({"accelerator"});
@@ -253,16 +246,11 @@ inline void read_stack(const StepCells& cells, SoftwareStack& s) {
   r.layout.context = cells.whole({"cp"}).value_or(1);
   r.layout.pipeline = cells.whole({"pp"}).value_or(1);
   r.layout.expert = cells.whole({"ep"}).value_or(1);
-  r.layout.interleave = cells.whole({"vp"}).value_or(1);
-  if (r.layout.pipeline > 1 && !cells.whole({"vp"}))
-    out.assumptions.push_back({"interleave", "a pipeline that is not interleaved is assumed"});
-  r.layout.data = cells.required({"dp"});
+  read_interleave(cells, out);
+  r.layout.data = data_ranks(cells, r);
   r.global_batch = cells.required({"global_batch", "gbs_seqs", "gbs"});
-  if (const auto microbatch = cells.whole({"microbatch", "mbs"})) {
-    r.microbatch = *microbatch;
-  } else {
-    out.assumptions.push_back({"microbatch", "a microbatch of 1 sequence is assumed"});
-  }
+  const auto microbatch = cells.whole({"microbatch", "mbs"});
+  r.microbatch = microbatch.value_or(1);
   r.sequence_length = cells.required({"sequence_length", "seq_len", "seq"});
   r.uneven_stages = true;  // it was run, so it can be
   read_precision(cells, out);
@@ -270,15 +258,19 @@ inline void read_stack(const StepCells& cells, SoftwareStack& s) {
   read_recompute(cells, out);
   read_stack(cells, r.stack);
   check(r);
+  if (!microbatch) assume_microbatch(out);
   out.measured = read_time(cells, r);
+  out.known_stack = cells.known_publisher();
   return out;
 }
 
 }  // namespace detail
 
-[[nodiscard]] inline MeasuredSteps read_measured_steps(const CsvTable& table, const catalog::Catalog& catalog) {
-  detail::StepCells cells(table);
-  cells.require({"accelerator"});
+[[nodiscard]] inline MeasuredSteps read_measured_steps(const CsvTable& table, const catalog::Catalog& catalog,
+                                                       const MeasuredStepOptions& options = {}) {
+  const std::vector<catalog::Stack> stacks =
+      options.known_stacks ? catalog::stacks(catalog) : std::vector<catalog::Stack>{};
+  detail::StepCells cells(table, stacks);
   cells.require({"accelerators", "n_accel", "n_gpus"});
   cells.require({"global_batch", "gbs_seqs", "gbs"});
   cells.require({"sequence_length", "seq_len", "seq"});

@@ -16,7 +16,11 @@
 // on the same H100 of 2025.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "floplan/core/error.hpp"
@@ -46,7 +50,7 @@ enum class AttentionKernel { current, early, unfused };
 enum class Elementwise { fused, eager };
 // How long a layer keeps the host busy: replayed graphs cost it nothing; eager fp16 with many small kernels most.
 enum class Host { graphs, fast, slow };
-// early: collectives of all ranks of a node through one network card (DeepSpeed's ZeRO-3 of 2021).
+// early: under ZeRO 3, collectives of all ranks of a node through one network card (DeepSpeed's of 2021).
 enum class DataParallelEngine { current, early };
 // What selective recomputation computes again: the attention core (nothing with a fused kernel), or every other product
 // and the elementwise operations too.
@@ -64,15 +68,36 @@ struct SoftwareStack {
   Fact<SelectiveRecompute> selective = Fact<SelectiveRecompute>::assume(SelectiveRecompute::attention_core);
 };
 
-[[nodiscard]] inline std::string to_text(AttentionKernel k) {
-  return k == AttentionKernel::current ? "current" : k == AttentionKernel::early ? "early" : "unfused";
+// The words by which files and options name the values of a fact.
+template <class T>
+using Words = std::span<const std::pair<std::string_view, T>>;
+inline constexpr std::array<std::pair<std::string_view, AttentionKernel>, 3> attention_words{
+    {{"current", AttentionKernel::current}, {"early", AttentionKernel::early}, {"unfused", AttentionKernel::unfused}}};
+inline constexpr std::array<std::pair<std::string_view, Elementwise>, 2> elementwise_words{
+    {{"fused", Elementwise::fused}, {"eager", Elementwise::eager}}};
+inline constexpr std::array<std::pair<std::string_view, Host>, 3> host_words{
+    {{"graphs", Host::graphs}, {"fast", Host::fast}, {"slow", Host::slow}}};
+inline constexpr std::array<std::pair<std::string_view, DataParallelEngine>, 2> data_parallel_words{
+    {{"current", DataParallelEngine::current}, {"early", DataParallelEngine::early}}};
+inline constexpr std::array<std::pair<std::string_view, SelectiveRecompute>, 2> selective_words{
+    {{"attention_core", SelectiveRecompute::attention_core}, {"operators", SelectiveRecompute::operators}}};
+inline constexpr std::array<std::pair<std::string_view, bool>, 6> yes_no_words{
+    {{"yes", true}, {"no", false}, {"1", true}, {"0", false}, {"true", true}, {"false", false}}};
+
+inline constexpr std::array<std::pair<std::string_view, double>, 2> gradient_words{{{"2", 2.0}, {"4", 4.0}}};
+
+template <class T>
+[[nodiscard]] std::string word_of(T value, Words<T> words) {
+  for (const auto& [word, meaning] : words) {
+    if (meaning == value) return std::string(word);
+  }
+  return {};
 }
-[[nodiscard]] inline std::string to_text(Elementwise e) { return e == Elementwise::fused ? "fused" : "eager"; }
-[[nodiscard]] inline std::string to_text(Host h) {
-  return h == Host::graphs ? "graphs" : h == Host::fast ? "fast" : "slow";
-}
+[[nodiscard]] inline std::string to_text(AttentionKernel k) { return word_of<AttentionKernel>(k, attention_words); }
+[[nodiscard]] inline std::string to_text(Elementwise e) { return word_of<Elementwise>(e, elementwise_words); }
+[[nodiscard]] inline std::string to_text(Host h) { return word_of<Host>(h, host_words); }
 [[nodiscard]] inline std::string to_text(DataParallelEngine e) {
-  return e == DataParallelEngine::current ? "current" : "early";
+  return word_of<DataParallelEngine>(e, data_parallel_words);
 }
 
 // Which of the facts bear on the layout at hand; the others are not worth a remark.

@@ -4,7 +4,7 @@
 //
 //   SoftwareStack s;
 //   give(s, "attention", "early", "--attention");        now given, and no longer assumed
-//   for (const StackFact& f : stack_facts()) ...         f.name, f.words
+//   for (const StackWord& w : words_of(s)) ...           w.name, w.word, w.assumed
 //
 //   attention current | early | unfused       elementwise fused | eager            host graphs | fast | slow
 //   sequence_parallel, overlap, scatter_gather yes | no                            gradient_bytes 2 | 4
@@ -14,8 +14,6 @@
 // Pitfall: a fact that is not given keeps its default and stays assumed, which widens the band of a step time.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,27 +23,18 @@
 
 namespace floplan::cluster {
 
-struct StackFact {
-  std::string_view name;
-  std::vector<std::string_view> words;
-  void (*set)(SoftwareStack&, std::size_t word);
-};
-
-[[nodiscard]] inline const std::array<StackFact, 9>& stack_facts() {
-  using S = SoftwareStack;
-  // The enumerations are declared in the order of their words.
-  static const std::array<StackFact, 9> all{{
-      {"attention", {"current", "early", "unfused"}, [](S& s, std::size_t i) { s.attention = AttentionKernel(i); }},
-      {"elementwise", {"fused", "eager"}, [](S& s, std::size_t i) { s.elementwise = Elementwise(i); }},
-      {"host", {"graphs", "fast", "slow"}, [](S& s, std::size_t i) { s.host = Host(i); }},
-      {"sequence_parallel", {"yes", "no"}, [](S& s, std::size_t i) { s.sequence_parallel = i == 0; }},
-      {"overlap", {"yes", "no"}, [](S& s, std::size_t i) { s.overlap = i == 0; }},
-      {"scatter_gather", {"yes", "no"}, [](S& s, std::size_t i) { s.scatter_gather = i == 0; }},
-      {"gradient_bytes", {"2", "4"}, [](S& s, std::size_t i) { s.gradient_bytes = i == 0 ? 2.0 : 4.0; }},
-      {"data_parallel", {"current", "early"}, [](S& s, std::size_t i) { s.data_parallel = DataParallelEngine(i); }},
-      {"selective", {"attention_core", "operators"}, [](S& s, std::size_t i) { s.selective = SelectiveRecompute(i); }},
-  }};
-  return all;
+// Calls visit(name, fact, words) for each fact of the stack, in one order.
+template <class Stack, class Visit>
+void visit_facts(Stack& s, Visit visit) {
+  visit("attention", s.attention, Words<AttentionKernel>(attention_words));
+  visit("elementwise", s.elementwise, Words<Elementwise>(elementwise_words));
+  visit("host", s.host, Words<Host>(host_words));
+  visit("sequence_parallel", s.sequence_parallel, Words<bool>(yes_no_words));
+  visit("overlap", s.overlap, Words<bool>(yes_no_words));
+  visit("scatter_gather", s.scatter_gather, Words<bool>(yes_no_words));
+  visit("gradient_bytes", s.gradient_bytes, Words<double>(gradient_words));
+  visit("data_parallel", s.data_parallel, Words<DataParallelEngine>(data_parallel_words));
+  visit("selective", s.selective, Words<SelectiveRecompute>(selective_words));
 }
 
 struct StackWord {
@@ -54,40 +43,44 @@ struct StackWord {
   bool assumed = false;
 };
 
-// The facts as they are, in the order of stack_facts().
+// The facts as they are, in the order of visit_facts().
 [[nodiscard]] inline std::vector<StackWord> words_of(const SoftwareStack& s) {
   std::vector<StackWord> out;
-  const auto add = [&out](auto index, bool assumed) {
-    const StackFact& fact = stack_facts()[out.size()];
-    out.push_back({fact.name, std::string(fact.words[static_cast<std::size_t>(index)]), assumed});
-  };
-  const auto yes_or_no = [](const Fact<bool>& fact) { return fact.value ? 0 : 1; };
-  add(s.attention.value, s.attention.assumed);
-  add(s.elementwise.value, s.elementwise.assumed);
-  add(s.host.value, s.host.assumed);
-  add(yes_or_no(s.sequence_parallel), s.sequence_parallel.assumed);
-  add(yes_or_no(s.overlap), s.overlap.assumed);
-  add(yes_or_no(s.scatter_gather), s.scatter_gather.assumed);
-  add(s.gradient_bytes.value > 2 ? 1 : 0, s.gradient_bytes.assumed);
-  add(s.data_parallel.value, s.data_parallel.assumed);
-  add(s.selective.value, s.selective.assumed);
+  visit_facts(s, [&out](std::string_view name, const auto& fact, auto words) {
+    out.push_back({name, word_of(fact.value, words), fact.assumed});
+  });
   return out;
 }
 
-// where: the option, or the field's place. Throws Error(usage) for another word.
-inline void give(SoftwareStack& stack, std::string_view fact, std::string_view word, std::string_view where) {
-  for (const StackFact& f : stack_facts()) {
-    if (f.name != fact) continue;
-    std::string known;
-    for (std::size_t i = 0; i < f.words.size(); ++i) {
-      if (f.words[i] == word) return f.set(stack, i);
-      known += (known.empty() ? "" : ", ") + std::string(f.words[i]);
+// where: the option, or the field's place. Throws Error(usage) for another word or fact.
+inline void give(SoftwareStack& stack, std::string_view name, std::string_view word, std::string_view where) {
+  bool known = false;
+  visit_facts(stack, [&](std::string_view of, auto& fact, auto words) {
+    if (of != name) return;
+    known = true;
+    std::string all;
+    for (const auto& [text, value] : words) {
+      if (text == word) {
+        fact = value;
+        return;
+      }
+      // Two words of one meaning: the first is the one to name.
+      if (word_of(value, words) == text) all += (all.empty() ? "" : ", ") + std::string(text);
     }
     throw Error(Failure::usage, "bad_value", std::string(where),
-                "must be one of " + known + ", got \"" + std::string(word) + "\"");
+                "must be one of " + all + ", got \"" + std::string(word) + "\"");
+  });
+  if (!known) {
+    throw Error(Failure::usage, "unknown_name", std::string(where),
+                "must be a fact of a software stack, got \"" + std::string(name) + "\"");
   }
-  throw Error(Failure::usage, "unknown_name", std::string(where),
-              "must be a fact of a software stack, got \"" + std::string(fact) + "\"");
+}
+
+// As it is, but a judgement and not a published fact.
+inline void assume(SoftwareStack& stack, std::string_view name) {
+  visit_facts(stack, [&](std::string_view of, auto& fact, auto) {
+    if (of == name) fact.assumed = true;
+  });
 }
 
 }  // namespace floplan::cluster

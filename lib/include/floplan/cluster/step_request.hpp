@@ -46,6 +46,7 @@ struct StepRequest {
   std::int64_t sequence_length = 0;
   // Of the layers' products; attention and head stay at 16 bits.
   catalog::Precision precision = catalog::Precision::bf16;
+  bool block_scaled = false;  // MXFP8, NVFP4: a scale for each block of values, and so two copies of each cast
   architecture::Sharding sharding = architecture::Sharding::zero1;
   bool keeps_gathered_weights = false;  // with zero3: weights stay whole between forward and backward (no reshard)
   architecture::Recompute recompute = architecture::Recompute::none;
@@ -123,16 +124,20 @@ inline void check_efficiencies(const Efficiencies& e) {
     double value;
   };
   for (const Named& n : {Named{"scale_up", e.scale_up}, Named{"attention_early_on_later", e.attention_early_on_later},
-                         Named{"unfused_attention", e.unfused_attention}, Named{"straggler_unit", e.straggler_unit}}) {
+                         Named{"unfused_attention", e.unfused_attention}, Named{"straggler_unit", e.straggler_unit},
+                         Named{"measured_factor", e.measured_factor}}) {
     if (!(n.value > 0) || n.value > 1e3) bad_efficiency(n.name, "positive and at most 1000", n.value);
   }
-  for (const Named& n : {Named{"straggler", e.straggler}, Named{"exposed_overlapped", e.exposed_overlapped},
-                         Named{"exposed_overlapped_experts", e.exposed_overlapped_experts},
-                         Named{"hides_data", e.hides_data}, Named{"hidden_data_cost", e.hidden_data_cost},
-                         Named{"kernel_seconds", e.kernel_seconds}, Named{"fast_host", e.fast_host},
-                         Named{"backward_host", e.backward_host}, Named{"ring_hop_seconds", e.ring_hop_seconds},
-                         Named{"collective_seconds", e.collective_seconds}, Named{"send_seconds", e.send_seconds},
-                         Named{"optimizer_bytes", e.optimizer_bytes}, Named{"update_bytes", e.update_bytes}}) {
+  for (const Named& n :
+       {Named{"straggler", e.straggler}, Named{"exposed_overlapped", e.exposed_overlapped},
+        Named{"exposed_overlapped_experts", e.exposed_overlapped_experts}, Named{"hides_data", e.hides_data},
+        Named{"hidden_data_cost", e.hidden_data_cost}, Named{"kernel_seconds", e.kernel_seconds},
+        Named{"fast_host", e.fast_host}, Named{"backward_host", e.backward_host},
+        Named{"ring_hop_seconds", e.ring_hop_seconds}, Named{"collective_seconds", e.collective_seconds},
+        Named{"data_hop_seconds", e.data_hop_seconds}, Named{"block_casts", e.block_casts},
+        Named{"regather", e.regather}, Named{"host_tensor", e.host_tensor}, Named{"host_sockets", e.host_sockets},
+        Named{"host_microbatch", e.host_microbatch}, Named{"send_seconds", e.send_seconds},
+        Named{"optimizer_bytes", e.optimizer_bytes}, Named{"update_bytes", e.update_bytes}}) {
     if (!(n.value >= 0) || n.value > 1e3) bad_efficiency(n.name, "from 0 to 1000", n.value);
   }
 }

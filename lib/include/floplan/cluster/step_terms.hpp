@@ -4,23 +4,25 @@
 //
 //   layer      = smooth_max(forward, host) + smooth_max(backward, 1.3 host) + recomputed,  power 2.5
 //   stage      = layers / PP of them; (layers + 2) / PP where embedding and head take a layer's place each, the last one less
-//   microbatch = slowest stage (the last has the head) + its sends
+//   microbatch = slowest stage (the last has the head) + its sends + one layer's host time, forward and backward
 //   bubble     = (PP - 1) / VP (average stage + sends)                      1F1B, interleaved by VP
 //              = (PP - 1) (average stage + sends - 2 weight gradients)        zero bubble (ZB-H1)
-//   step       = (m microbatch + bubble) (1 + sigma sqrt(2 ln(n / 8))) + exposed data parallel + optimizer
+//   step       = (m microbatch + bubble) (1 + sigma E max of n / 8 normal times) + exposed data parallel + optimizer
 //
 //   m = global batch / (DP microbatch); host the seconds that a layer keeps the host busy; n accelerators.
-//   Tensor: 2 all-reduces a pass and layer. Context: keys and values around the ring, twice as much backward. Experts: 2
-//   all-to-all a pass. Sends: 2 VP a microbatch. What overlaps is exposed to a share (efficiencies.hpp).
+//   Tensor: 2 all-reduces a pass and layer; under sequence parallelism the backward pass gathers its inputs once more, partly
+//   hidden. Context: keys and values around the ring, twice as much backward. Experts: 2 all-to-all a pass. Sends: 2 VP a
+//   microbatch. What overlaps is exposed to a share (efficiencies.hpp).
 //
 // Sources: Narayanan 2021 (2104.04473, bubble, interleaving, scatter-gather), Korthikanti 2022 (2205.05198), Qi 2023
 // (2401.10241, zero bubble).
 // Holds: as efficiencies.hpp says. Throws nothing, and allocates nothing; r must have passed check().
 // Pitfall: the terms are totals of the slowest stage and do not sum to the step: `waiting` is what remains, the host, the
-// head on one stage, the difference of stages. The straggler's logarithm is larger than an expected maximum; sigma absorbs it.
+// head on one stage, the difference of stages, a user's measured factor.
 #pragma once
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 
 #include "floplan/cluster/collectives.hpp"
@@ -61,7 +63,8 @@ namespace detail {
 // Exposed communication of one average layer.
 template <class T>
 struct LayerCommunication {
-  T tensor{0.0};  // of one pass
+  T tensor{0.0};    // of one pass
+  T regather{0.0};  // of a backward pass, beside that
   T context{0.0};
   T expert{0.0};
 };
@@ -83,6 +86,8 @@ template <class T>
     out.tensor = 2 * exposed *
                  collective_time(Collective::all_reduce, 2 * tokens * d, group_of(tp, 1, domain), rates,
                                  Algorithm::ring, e.ring_hop_seconds, e.collective_seconds);
+    // What was gathered for a product is kept cut, and gathered again for its weights' gradient: half of the volume.
+    if (r.stack.sequence_parallel.value) out.regather = 0.5 * e.regather * out.tensor;
   }
   if (cp > 1) {
     const double keys_values =
@@ -150,6 +155,21 @@ template <class T>
   return r.stack.host.value == Host::graphs ? 0 : r.stack.host.value == Host::fast ? fast : 1;
 }
 
+// Of a layer's forward pass.
+template <class T>
+[[nodiscard]] T host_seconds(const StepRequest& r, const BasicEfficiencies<T>& e) {
+  T share(1.0);
+  if (r.layout.tensor > 1) share += e.host_tensor;
+  if (r.layout.tensor > 4) share += e.host_sockets;
+  return host_share(r, e.fast_host) * share * e.host_seconds;
+}
+
+// Of n independent standard normal times (Blom 1958: the quantile at (n - 3/8) / (n + 1/4), within 1% from n = 2).
+[[nodiscard]] inline double expected_maximum(double n) {
+  if (!(n > 1)) return 0;
+  return boost::math::quantile(boost::math::normal(), (n - 0.375) / (n + 0.25));
+}
+
 }  // namespace detail
 
 template <class T>
@@ -163,8 +183,8 @@ template <class T>
   const T busy_forward = layer.products.forward + layer.attention.forward + layer.elementwise.forward + links.tensor +
                          links.context + links.expert;
   const T busy_backward = layer.products.backward + layer.attention.backward + layer.elementwise.backward +
-                          links.tensor + 2 * links.context + links.expert;
-  const T host = detail::host_share(r, e.fast_host) * e.host_seconds;
+                          links.tensor + links.regather + 2 * links.context + links.expert;
+  const T host = detail::host_seconds(r, e);
   const T forward = smooth_max(busy_forward, host, 2.5);
   const detail::Recomputed<T> again = detail::recomputed(r, layer, forward);
   const T whole_layer = forward + smooth_max(busy_backward, T(e.backward_host * host), 2.5) + again.whole;
@@ -176,20 +196,21 @@ template <class T>
   const T middle = stage_layers * whole_layer;
   const T last = (even ? stage_layers : stage_layers - 1) * whole_layer + head;
   const double m = microbatches(r);
+  const T between = e.host_microbatch * (1 + e.backward_host) * detail::host_share(r, e.fast_host) * e.host_seconds;
 
   BasicStepTerms<T> out;
   out.microbatches = m;
-  out.microbatch = (middle < last ? last : middle) + sends;
+  out.microbatch = (middle < last ? last : middle) + sends + between;
   const double times = m * stage_layers;
   out.products = times * (layer.products.forward + layer.products.backward + again.products);
   out.attention = times * (layer.attention.forward + layer.attention.backward + again.attention);
   out.elementwise = times * (layer.elementwise.forward + layer.elementwise.backward + again.elementwise);
-  out.tensor = times * (2 + again.passes) * links.tensor;
+  out.tensor = times * ((2 + again.passes) * links.tensor + links.regather);
   out.context = times * (3 + again.passes) * links.context;
   out.expert = times * (2 + again.passes) * links.expert;
   out.head = m * head / stages;
   out.sends = m * sends;
-  T idle = (layers * whole_layer + head) / stages + sends;
+  T idle = (layers * whole_layer + head) / stages + sends + between;
   // Weight gradients are half of the backward products.
   if (r.schedule == PipelineSchedule::zero_bubble) idle -= layers / stages * layer.products.backward;
   out.bubble = (stages - 1) / static_cast<double>(r.layout.interleave) * (idle > 0.0 ? idle : T(0.0));
@@ -198,8 +219,9 @@ template <class T>
   out.optimizer = data.optimizer;
   const T work = m * out.microbatch + out.bubble;
   const double units = std::max(1.0, r.layout.accelerators().value / e.straggler_unit);
-  out.straggler = e.straggler * std::sqrt(2 * std::log(units)) * work;
-  out.step = work + out.straggler + out.data + out.optimizer;
+  const double spread = detail::expected_maximum(units);
+  out.straggler = e.straggler * spread * work;
+  out.step = e.measured_factor * (work + out.straggler + out.data + out.optimizer);
   return out;
 }
 

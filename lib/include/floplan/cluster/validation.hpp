@@ -11,7 +11,7 @@
 // Groups come in the order of their first rows; `all` pools them, and a pooled mean is decided by which publisher gave most
 // rows. A row whose request is impossible never gets here: read_measured_steps() skipped it with the reason.
 // Holds: in-sample where the efficiencies were fitted on the same rows. Source: as efficiencies.hpp.
-// Pitfall: these are errors of what was fitted; those with a publisher left out are larger.
+// Pitfall: these are errors of what was fitted; those with a publisher left out (left_out.hpp) are larger.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "floplan/cluster/measured_steps.hpp"
+#include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_terms.hpp"
 #include "floplan/core/distribution.hpp"
 
@@ -33,6 +34,8 @@ struct StepError {
   Seconds measured;
   StepTerms predicted;
   double error = 0;  // predicted / measured - 1
+  StepClass of = StepClass::known;
+  bool inside = false;  // the measured step lies in the band of its class
 };
 
 struct GroupError {
@@ -43,9 +46,17 @@ struct GroupError {
   double bias = 0;          // mean error
 };
 
+// Of the rows of one class of bands.
+struct ClassError {
+  StepClass of = StepClass::known;
+  GroupError error;
+  double coverage = 0;  // share of rows inside the class's band
+};
+
 struct Validation {
   std::vector<StepError> rows;
   std::vector<GroupError> groups;
+  std::vector<ClassError> classes;
   GroupError all;
   std::vector<SkippedStep> skipped;
 };
@@ -69,15 +80,21 @@ struct Validation {
   return out;
 }
 
-// With the efficiencies of each row's request.
-[[nodiscard]] inline Validation validate(const MeasuredSteps& measured) {
+// log_errors, where given: of each row, in the place of the request's own efficiencies (left_out.hpp).
+[[nodiscard]] inline Validation validate(const MeasuredSteps& measured,
+                                         const std::vector<double>* log_errors = nullptr) {
   Validation out;
   out.skipped = measured.skipped;
   std::vector<std::pair<std::string, std::vector<double>>> groups;
   std::vector<double> all;
   for (const MeasuredStep& step : measured.steps) {
-    StepError row{step.id, step.group, step.measured, step_terms(step.request), 0};
+    StepError row{.id = step.id, .group = step.group, .measured = step.measured, .predicted = step_terms(step.request)};
+    if (log_errors != nullptr) row.predicted.step = row.measured.value * std::exp((*log_errors)[out.rows.size()]);
     row.error = row.predicted.step / row.measured.value - 1;
+    row.of = step_class(step.request, step.known_stack || stack_is_given(step.request));
+    const StepBand band = step_band(row.of);
+    row.inside =
+        row.measured.value >= band.low * row.predicted.step && row.measured.value <= band.high * row.predicted.step;
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == step.group; });
     if (group == groups.end()) group = groups.insert(groups.end(), {step.group, {}});
     group->second.push_back(row.error);
@@ -85,6 +102,18 @@ struct Validation {
     out.rows.push_back(std::move(row));
   }
   for (const auto& [name, errors] : groups) out.groups.push_back(group_error(name, errors));
+  for (const StepClass of : {StepClass::known, StepClass::guessed, StepClass::experts}) {
+    std::vector<double> errors;
+    double inside = 0;
+    for (const StepError& row : out.rows) {
+      if (row.of != of) continue;
+      errors.push_back(row.error);
+      inside += row.inside ? 1 : 0;
+    }
+    if (errors.empty()) continue;
+    out.classes.push_back(
+        {of, group_error(std::string(step_band(of).of), errors), inside / static_cast<double>(errors.size())});
+  }
   out.all = group_error("all", all);
   return out;
 }

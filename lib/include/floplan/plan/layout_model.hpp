@@ -207,8 +207,9 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   const bool whole = stage.sequence_length.value == std::floor(stage.sequence_length.value);
   if (!memory || !stage.global_batch || !whole || stage.sequence_length.value > 1e8) return out;
   unless_described("step time", [&] {
-    out.step = cluster::step_time(step_request(r, stage, out.layout));
-    out.band = cluster::step_band(*out.step, r.shape->experts.has_value());
+    const cluster::StepRequest request = step_request(r, stage, out.layout);
+    out.step = cluster::step_time(request);
+    out.band = cluster::step_band(request);
   });
   return out;
 }

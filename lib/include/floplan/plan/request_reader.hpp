@@ -132,12 +132,11 @@ class RequestReader {
   // What bears on given rates, and what on layouts; said where it bears on nothing.
   void read_software() {
     const Section stack = top_.section("stack");
-    for (const cluster::StackFact& fact : cluster::stack_facts()) {
+    for (const cluster::StackWord& fact : cluster::words_of(r_.stack)) {
       const auto value = stack.value(fact.name);
       if (!value) continue;
-      const std::string word = value->text == "true" ? "yes" : value->text == "false" ? "no" : value->text;
       (void)named(*value, [&](auto, auto where) {
-        cluster::give(r_.stack, fact.name, word, where);
+        cluster::give(r_.stack, fact.name, value->text, where);
         return true;
       });
     }

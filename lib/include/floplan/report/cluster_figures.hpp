@@ -68,8 +68,9 @@ namespace detail {
 // One row of mfu_by_count.
 inline void add_size(Table& out, const char* scaling, const plan::Request& r, const plan::Stage& stage,
                      const plan::SettledLayout& layout) {
-  const cluster::StepReport step = cluster::step_time(plan::step_request(r, stage, layout));
-  const cluster::StepBand band = cluster::step_band(step, r.shape->experts.has_value());
+  const cluster::StepRequest request = plan::step_request(r, stage, layout);
+  const cluster::StepReport step = cluster::step_time(request);
+  const cluster::StepBand band = cluster::step_band(request);
   const Bytes memory = architecture::training_memory(*r.shape, layout.degrees, plan::memory_options(r, stage, layout))
                            .worst_stage()
                            .total();

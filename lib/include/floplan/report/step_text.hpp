@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "floplan/cluster/layout_order.hpp"
+#include "floplan/cluster/left_out.hpp"
 #include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
@@ -24,8 +26,8 @@
 namespace floplan::report {
 
 [[nodiscard]] inline Json band_json(const cluster::StepReport& s, const cluster::StepBand& band) {
-  return {
-      {"low", s.step.value * band.low}, {"high", s.step.value * band.high}, {"level", band.level}, {"class", band.of}};
+  return {{"low", s.step.value * band.low}, {"high", s.step.value * band.high}, {"level", band.level},
+          {"class", std::string(band.of)},  {"coverage", band.coverage},        {"rows", band.rows}};
 }
 
 [[nodiscard]] inline Json step_json(const cluster::StepReport& s, const cluster::StepBand& band) {
@@ -82,7 +84,7 @@ namespace floplan::report {
 }
 
 [[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const cluster::StepBand& band) {
-  return s.describe() + "\n" + "measured steps of this class (" + band.of + ") lie from " +
+  return s.describe() + "\n" + "measured steps of this class (" + std::string(band.of) + ") lie from " +
          print(s.step * band.low, 3) + " to " + print(s.step * band.high, 3) + " in nine of ten cases\n\n" +
          step_table(s).text();
 }
@@ -97,6 +99,9 @@ namespace floplan::report {
                {100 * g.bias, 3}});
   };
   for (const cluster::GroupError& g : v.groups) add(g);
+  if (v.classes.size() > 1) {
+    for (const cluster::ClassError& c : v.classes) add(c.error);
+  }
   add(v.all);
   return table;
 }
@@ -111,18 +116,84 @@ namespace floplan::report {
   };
   Json groups = Json::array();
   for (const cluster::GroupError& g : v.groups) groups.push_back(group(g));
+  Json classes = Json::array();
+  for (const cluster::ClassError& c : v.classes) {
+    Json entry = group(c.error);
+    const cluster::StepBand band = cluster::step_band(c.of);
+    entry["band"] = {{"low", band.low}, {"high", band.high}, {"level", band.level}, {"earned_coverage", band.coverage}};
+    entry["coverage"] = c.coverage;
+    classes.push_back(std::move(entry));
+  }
   Json rows = Json::array();
   for (const cluster::StepError& r : v.rows) {
     rows.push_back({{"id", r.id},
                     {"group", r.group},
+                    {"class", std::string(cluster::step_band(r.of).of)},
+                    {"inside_band", r.inside},
                     {"measured_s", r.measured.value},
                     {"predicted_s", r.predicted.step},
                     {"error", r.error}});
   }
   Json skipped = Json::array();
   for (const cluster::SkippedStep& s : v.skipped) skipped.push_back({{"place", s.place}, {"reason", s.reason}});
-  return {
-      {"all", group(v.all)}, {"groups", std::move(groups)}, {"rows", std::move(rows)}, {"skipped", std::move(skipped)}};
+  return {{"all", group(v.all)},
+          {"groups", std::move(groups)},
+          {"classes", std::move(classes)},
+          {"rows", std::move(rows)},
+          {"skipped", std::move(skipped)}};
+}
+
+// A fit's values as a table.
+[[nodiscard]] inline Table calibration_table(const cluster::Calibration& fit) {
+  Table table({"efficiency", "value", "low", "high", "prior", "prior's sd", "identified", "at a bound"});
+  for (const cluster::CalibratedValue& v : fit.values) {
+    table.add({std::string(v.name),
+               {v.value, 4},
+               {v.low, 4},
+               {v.high, 4},
+               {v.prior_mean, 3},
+               {v.prior_deviation, 3},
+               std::string(v.identified()),
+               v.at_bound ? "yes" : "no"});
+  }
+  return table;
+}
+
+[[nodiscard]] inline Json calibration_json(const cluster::Calibration& fit) {
+  Json values = Json::object();
+  for (const cluster::CalibratedValue& v : fit.values) {
+    values[std::string(v.name)] = {{"value", v.value},
+                                   {"low", v.low},
+                                   {"high", v.high},
+                                   {"level", 0.9},
+                                   {"prior_mean", v.prior_mean},
+                                   {"prior_deviation", v.prior_deviation},
+                                   {"width_left", v.width_left},
+                                   {"identified", std::string(v.identified())},
+                                   {"at_bound", v.at_bound}};
+  }
+  return {{"values", std::move(values)},
+          {"measured_factor", fit.efficiencies.measured_factor},
+          {"rows", fit.rows},
+          {"cost", fit.cost},
+          {"converged", fit.converged}};
+}
+
+[[nodiscard]] inline Json order_json(const std::vector<cluster::LayoutSet>& sets) {
+  double rho = 0;
+  double loss = 0;
+  double ranked = 0;
+  for (const cluster::LayoutSet& set : sets) {
+    if (set.spearman == set.spearman) {
+      rho += set.spearman;
+      ranked += 1;
+    }
+    loss += set.loss;
+  }
+  const double count = static_cast<double>(sets.size());
+  return {{"sets", sets.size()},
+          {"mean_spearman", ranked > 0 ? Json(rho / ranked) : Json()},
+          {"mean_loss_of_predicted_best", count > 0 ? Json(loss / count) : Json()}};
 }
 
 }  // namespace floplan::report
