@@ -23,7 +23,8 @@ namespace floplan::cli {
 namespace {
 
 struct StepOptions {
-  Text model, accelerator, seq, validate, efficiencies, stack, scaling;
+  std::vector<std::string> validate;
+  Text model, accelerator, seq, efficiencies, stack, scaling;
   bool left_out = false;
   std::string precision = "bf16";
   std::string attention_flop = "causal";
@@ -51,24 +52,30 @@ cluster::Efficiencies efficiencies_of(const StepOptions& o) {
                         : cluster::Efficiencies();
 }
 
-cluster::MeasuredSteps measured_steps(const Session& session, const std::string& file) {
-  cluster::MeasuredSteps rows = cluster::read_measured_steps(parse_csv(read_text_file(file), file), session.catalog);
-  if (rows.steps.empty()) {
-    throw Error(
-        Failure::data, "no_usable_rows", file,
-        "has no row that can be asked" +
-            (rows.skipped.empty() ? "" : ": " + rows.skipped.front().place + ": " + rows.skipped.front().reason));
+// The rows of all files together.
+cluster::MeasuredSteps measured_steps(const Session& session, const std::vector<std::string>& files) {
+  cluster::MeasuredSteps out;
+  for (const std::string& file : files) {
+    cluster::MeasuredSteps rows = cluster::read_measured_steps(parse_csv(read_text_file(file), file), session.catalog);
+    if (rows.steps.empty()) {
+      throw Error(
+          Failure::data, "no_usable_rows", file,
+          "has no row that can be asked" +
+              (rows.skipped.empty() ? "" : ": " + rows.skipped.front().place + ": " + rows.skipped.front().reason));
+    }
+    for (cluster::MeasuredStep& step : rows.steps) out.steps.push_back(std::move(step));
+    for (cluster::SkippedStep& skipped : rows.skipped) out.skipped.push_back(std::move(skipped));
   }
-  return rows;
+  return out;
 }
 
 Answer validate(const Session& session, const StepOptions& o) {
-  cluster::MeasuredSteps rows = measured_steps(session, *o.validate);
+  cluster::MeasuredSteps rows = measured_steps(session, o.validate);
   for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o);
   const cluster::Validation v = cluster::validate(rows);
   const std::vector<cluster::LayoutSet> sets = cluster::layout_sets(rows, 5);
   Answer answer;
-  answer.inputs = {{"validate", *o.validate}, {"left_out", o.left_out}};
+  answer.inputs = {{"validate", o.validate}, {"left_out", o.left_out}};
   answer.result = report::validation_json(v);
   answer.result["order"] = report::order_json(sets);
   answer.table = report::validation_table(v);
@@ -92,7 +99,7 @@ Answer validate(const Session& session, const StepOptions& o) {
     options.start = cluster::calibrate(rows, options).efficiencies;
     const cluster::LeftOut left = cluster::leave_out(rows, options, cluster::publisher_of);
     if (left.fits < 2) {
-      throw Error(Failure::data, "one_publisher", *o.validate,
+      throw Error(Failure::data, "one_publisher", o.validate.front(),
                   "must have rows of at least two publishers to leave one out, got " + std::to_string(left.fits));
     }
     const cluster::Validation out = cluster::validate(rows, &left.log_errors);
@@ -114,7 +121,7 @@ struct CalibrateOptions {
 };
 
 Answer calibrate(const Session& session, const CalibrateOptions& o) {
-  const cluster::MeasuredSteps rows = measured_steps(session, o.rows);
+  const cluster::MeasuredSteps rows = measured_steps(session, std::vector<std::string>{o.rows});
   Answer answer;
   cluster::Calibration fit = o.refit ? cluster::calibrate(rows) : cluster::published_calibration();
   fit.efficiencies = cluster::anchored(rows, fit.efficiencies);
@@ -151,7 +158,7 @@ Answer calibrate(const Session& session, const CalibrateOptions& o) {
 }
 
 Answer answer_step(const Session& session, const StepOptions& o) {
-  if (o.validate) return validate(session, o);
+  if (!o.validate.empty()) return validate(session, o);
   if (o.left_out) throw Error(Failure::usage, "missing_option", "--left-out", "needs --validate");
   if (o.scaling && *o.scaling != "block" && *o.scaling != "tensor")
     throw Error(Failure::usage, "bad_value", "--scaling", "must be tensor or block, got \"" + *o.scaling + "\"");
@@ -239,7 +246,8 @@ void add_step(Program& program) {
   sub.option("--precision", o->precision, "Of the layers' matrix products", {"bf16", "fp8", "fp4"});
   sub.option("--attention-flop", o->attention_flop, "Attention FLOP that TFLOP/s and MFU count",
              {"none", "causal", "full"});
-  sub.option("--validate", o->validate, "Instead: a CSV of measured steps, and how far predictions are from them");
+  sub.option("--validate", o->validate,
+             "Instead: a CSV of measured steps (once a file), and how far predictions are from them");
   add_layout(sub, o->layout, "The parallel layout");
   sub.flag("--left-out", o->left_out, "With --validate: also by fits without the publisher of each row");
   sub.option("--efficiencies", o->efficiencies,
