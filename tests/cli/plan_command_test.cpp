@@ -185,6 +185,43 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
   CHECK(rate["mtbf_hours"].get<double>() == doctest::Approx(3));
 }
 
+TEST_CASE("a rate is predicted from a layout or from a search, with its band, and what does not fit exits with 3") {
+  const Arguments run = {"plan",    "--model", "llama-3.1-70b",  "--accelerator", "h100-sxm", "--tokens", "15T",
+                         "--count", "2048",    "--global-batch", "1024",          "--runs",   "200"};
+  const Json predicted = ask(run + Arguments{"--tp", "8", "--pp", "4"});
+  const Json searched = ask(run + Arguments{"--layout", "search"});
+  for (const Json& answer : {predicted, searched}) {
+    const Json& result = answer["result"];
+    const Json& stage = result["stages"][0];
+    for (const std::string key : {"tp", "cp", "pp", "dp", "microbatch"})
+      CHECK(result["layout"].at(key).is_number_integer());
+    for (const std::string key : {"sharding", "recompute"}) CHECK(result["layout"].at(key).is_string());
+    CHECK(result["step_time_s"] == stage["step_time_s"]);
+    CHECK(result["band"]["low"] < result["step_time_s"]);
+    CHECK(result["band"]["high"] > result["step_time_s"]);
+    CHECK(stage["tokens_per_s"].get<double>() ==
+          doctest::Approx(1024 * 8192 / stage["step_time_s"].get<double>()).epsilon(1e-9));
+    CHECK(stage["fits"] == true);
+    CHECK(stage["memory_bytes"]["total"] < stage["memory_bytes"]["capacity"]);
+    CHECK(stage["model"]["convention"] == result["flop_convention"]);
+    CHECK(cli::warns(answer, "assumed_for_steps"));
+  }
+  CHECK(predicted["result"]["rate"] == "predicted");
+  CHECK(searched["result"]["rate"] == "searched");
+  CHECK(cli::warns(searched, "layout_searched"));
+  CHECK(searched["result"]["step_time_s"] <= predicted["result"]["step_time_s"]);
+  const Json step = ask({"step", "--model", "llama-3.1-70b", "--accelerator", "h100-sxm", "--count", "2048",
+                         "--global-batch", "1024", "--seq", "8192", "--tp", "8", "--pp", "4"})["result"];
+  CHECK(predicted["result"]["step_time_s"] == step["step_time_s"]);
+  CHECK(predicted["result"]["band"] == step["band"]);
+  check_refused(run + Arguments{"--tp", "2"}, 3, "does not fit in 80GB");
+  check_refused(run + Arguments{"--tp", "8", "--pp", "3"}, 3, "--pp");
+  check_refused(run + Arguments{"--tp", "8", "--layout", "search"}, 2, "--layout");
+  check_refused(run + Arguments{"--mfu", "40%", "--layout", "search"}, 2, "--layout");
+  check_refused(run + Arguments{"--layout", "best"}, 2, "--layout");
+  check_refused(run, 2, "--achieved");
+}
+
 TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);

@@ -298,10 +298,10 @@ TEST_CASE("data parallelism follows the count, and where it cannot the nearest c
     const Error e = refused(top + stage + dp, {{"stage[*].count", count, "--count"}});
     CHECK(e.failure() == Failure::infeasible);
     CHECK(e.where() == "--count");
-    CHECK(thrown::says(e, "the nearest are 32768 (DP 1024)"));
+    CHECK(thrown::says(e, "the nearest: 32768 (DP 1024)"));
     const Request described = with_count("mfu = 0.4\n", count);
     CHECK_FALSE(described.stages[0].layout.has_value());
-    CHECK(warns(described.assumptions, "layout_dropped", "the nearest are 32768 (DP 1024)"));
+    CHECK(warns(described.assumptions, "layout_dropped", "the nearest: 32768 (DP 1024)"));
   }
   CHECK(read(top + stage + dp, {{"stage[*].layout.pp", "8", "--pp"}, {"stage[*].layout.vp", "2", "--vp"}})
             .stages[0]

@@ -26,12 +26,12 @@ struct NearestCounts {
   std::int64_t group = 1;
   std::optional<std::int64_t> below, above;  // data-parallel degrees
 
-  // ": the nearest are 65536 (DP 512) and 131072 (DP 1024)"; empty where there is none.
+  // "; the nearest: 65536 (DP 512) and 131072 (DP 1024)"; empty where there is none.
   [[nodiscard]] std::string describe() const {
     std::string out;
     for (const auto& dp : {below, above}) {
       if (!dp) continue;
-      out += (out.empty() ? ": the nearest are " : " and ") +
+      out += (out.empty() ? "; the nearest: " : " and ") +
              print_short(Count(static_cast<double>(group) * static_cast<double>(*dp))) + " (DP " + std::to_string(*dp) +
              ")";
     }

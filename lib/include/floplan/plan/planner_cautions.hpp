@@ -2,8 +2,8 @@
 //
 // What an expert would remark on a plan.
 //
-// Layouts: a rate that is given and that the step-time model contradicts, facts of the software and of the layout that a
-// predicted step assumes. Sizes: 16 bytes a parameter (BF16 weights and gradients, FP32 master weights and two moments: Rajbhandari et al. 2020,
+// Layouts: a rate that is given and that the step-time model contradicts, what a predicted step assumes of software and layout.
+// Sizes: 16 bytes a parameter (BF16 weights and gradients, FP32 master weights and two moments: Rajbhandari et al. 2020,
 // arXiv 1910.02054, section 3.1) beyond the memory of all accelerators; TP beyond the key-value heads, which are then held
 // twice; fewer tokens than one step, or than a tenth of the parameters (a forgotten T). Stops: more people than failures,
 // unexplained stops above 1, planned stops above half the time, a rate of failures carried over to another accelerator or
@@ -81,12 +81,13 @@ inline void add_size_of_rate(const Plan& plan, const StagePlan& stage, std::vect
   if (!model.step) return;
   const FlopPerSecond then = model.step->model_rate;
   const FlopPerSecond now = stage.model->step->model_rate;
-  out.push_back({"rate_at_another_size",
-                 "stage \"" + before.name + "\": its rate was given for " + print_short(before.accelerators) +
-                     " accelerators, and the step-time model says that its layout goes from " + print(then, 4) +
-                     " to " + print(now, 4) + " on " + print_short(stage.request.accelerators) + ", " +
-                     print_number(100 * (now / then - 1), 2) +
-                     "%: achieved = \"predicted\" (--achieved predicted) plans with the model's rate"});
+  out.push_back(
+      {"rate_at_another_size", "stage \"" + before.name + "\": its rate was given for " +
+                                   print_short(before.accelerators) + " accelerators, and the step-time model says " +
+                                   print(then, 4) + " there (" + model.layout.describe() + ") and " + print(now, 4) +
+                                   " on " + print_short(stage.request.accelerators) + " (" +
+                                   stage.model->layout.describe() + "), " + print_number(100 * (now / then - 1), 2) +
+                                   "%: achieved = \"predicted\" (--achieved predicted) plans with the model's rate"});
 }
 
 // What the models remark on the layouts, and what predicted steps assume: each assumption once, whatever the stages.

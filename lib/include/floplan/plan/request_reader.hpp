@@ -4,9 +4,9 @@
 //
 //   Request r = detail::RequestReader(document, catalog, folder).read();        (request_file.hpp's read_request does it)
 //
-// Every key of a plan file is asked for here, in request_stages.hpp or in request_costs.hpp, and described in data/plans/README.md, which a test
-// holds against what is asked for. The order in which things are read is the order in which mistakes are reported: the
-// model, the accelerator, the stages, then what has a default.
+// Every key of a plan file is asked for here, in request_stages.hpp or in request_costs.hpp, and described in
+// data/plans/README.md, which a test holds against what is asked for. The order in which things are read is the order in
+// which mistakes are reported: the model, the accelerator, the stages, then what has a default.
 //
 // An option is the later word: it replaces what the file says, and where that leaves something of the file without meaning
 // (a title, a layout, a total) the request's assumptions say so. Two options that contradict each other are refused.

@@ -110,6 +110,10 @@ inline void add_size(Table& out, const char* scaling, const plan::Request& r, co
     layout.degrees.data = data;
     stage.accelerators = Count(group * static_cast<double>(data));
     stage.global_batch = Count(batch);
+    // As in a plan (layout_model.hpp): the bubble of interleaved chunks is not known with fewer microbatches than stages.
+    if (layout.degrees.interleave > 1 &&
+        plan::microbatches_of(stage, layout) < static_cast<double>(layout.degrees.pipeline))
+      return;
     if (stage.accelerators.value <= 1e6) add_size(out, scaling, p.request, stage, layout);
   };
   const double batch = main->request.global_batch->value;
@@ -141,29 +145,29 @@ inline void add_size(Table& out, const char* scaling, const plan::Request& r, co
        {"predicted_step_s", "the whole step, by the model"},
        {"given_step_s", "the step that follows from the rate that is given; blank where the rate is predicted"}},
       detail::breakdown_table));
-  out.push_back(
-      make_figure("mfu_by_count", FigureInput::plan,
-                  "Model FLOP utilisation against the size of the cluster: the main stage's layout with more or fewer "
-                  "data-parallel "
-                  "ranks",
-                  {{"scaling", "fixed batch: the plan's, which DP divides; batch grows: in proportion to DP"},
-                   {"accelerators", "TP x CP x PP x DP, up to a million"},
-                   {"dp", "data-parallel degree"},
-                   {"global_batch", "sequences a step"},
-                   {"microbatches", "of one pipeline in a step"},
-                   {"step_s", "predicted"},
-                   {"step_low_s", "lower end of the band that holds 90% of measured steps of this class"},
-                   {"step_high_s", "its upper end"},
-                   {"tokens_per_s", "of all accelerators"},
-                   {"tflops_per_accelerator", "by the plan's FLOP convention"},
-                   {"mfu", "share of the dense peak, by the same convention"},
-                   {"hfu", "with recomputed FLOP"},
-                   {"bubble_fraction", "share of the pipeline's time in which a stage idles"},
-                   {"data_parallel_share", "exposed communication of data parallelism over the step"},
-                   {"straggler_share", "waiting for the slowest node over the step"},
-                   {"memory_gb", "of the pipeline stage that needs most, 1e9 bytes"},
-                   {"fits", "whether that is at most the accelerator's memory; blank where this is not known"}},
-                  detail::size_table));
+  out.push_back(make_figure(
+      "mfu_by_count", FigureInput::plan,
+      "Model FLOP utilisation against the size of the cluster: the main stage's layout with more or fewer "
+      "data-parallel "
+      "ranks",
+      {{"scaling", "fixed batch: the plan's, which DP divides; batch grows: in proportion to DP"},
+       {"accelerators", "TP x CP x PP x DP, up to a million, and while interleaved chunks have a microbatch a stage"},
+       {"dp", "data-parallel degree"},
+       {"global_batch", "sequences a step"},
+       {"microbatches", "of one pipeline in a step"},
+       {"step_s", "predicted"},
+       {"step_low_s", "lower end of the band that holds 90% of measured steps of this class"},
+       {"step_high_s", "its upper end"},
+       {"tokens_per_s", "of all accelerators"},
+       {"tflops_per_accelerator", "by the plan's FLOP convention"},
+       {"mfu", "share of the dense peak, by the same convention"},
+       {"hfu", "with recomputed FLOP"},
+       {"bubble_fraction", "share of the pipeline's time in which a stage idles"},
+       {"data_parallel_share", "exposed communication of data parallelism over the step"},
+       {"straggler_share", "waiting for the slowest node over the step"},
+       {"memory_gb", "of the pipeline stage that needs most, 1e9 bytes"},
+       {"fits", "whether that is at most the accelerator's memory; blank where this is not known"}},
+      detail::size_table));
   return out;
 }
 
