@@ -2,7 +2,7 @@
 //
 // How long a wait or a restart takes: always the same, or drawn anew each time from a law.
 //
-//   TimeLaw::fixed(minutes(5))   TimeLaw::log_normal(minutes(5), 0.5)   exponential(mean)   gamma(mean, cv)
+//   TimeLaw::fixed(Seconds(300))   TimeLaw::log_normal(Seconds(300), 0.5)   exponential(mean)   gamma(mean, cv)
 //   TimeLaw::observed({120, 340, 95})                                   each listed time, in seconds, equally often
 //
 // cv is the coefficient of variation, standard deviation over mean. A restart R that failures of rate s = 1/M cut short and
