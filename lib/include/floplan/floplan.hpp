@@ -43,3 +43,5 @@
 #include "floplan/reliability/spares.hpp"
 #include "floplan/reliability/time_law.hpp"
 #include "floplan/reliability/two_tiers.hpp"
+#include "floplan/reliability/unexplained_loss.hpp"
+#include "floplan/reliability/whole_run.hpp"
