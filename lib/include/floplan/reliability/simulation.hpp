@@ -65,8 +65,9 @@ struct SimulationReport {
   double restart_failures = 0;                // mean
   double ettr = 0;                            // useful time over time, of all runs together
   Waste waste;
-  double unmended = 0;    // share of the time that waits for nodes in repair; within no other
-  double stragglers = 0;  // share of the time that slow steps take
+  double unmended = 0;     // share of the time that waits for nodes in repair; within no other
+  double stragglers = 0;   // share of the time that slow steps take
+  double unexplained = 0;  // share of the time that no failure rate explains
   ControlVariates<5> days_controlled;
 
   // The best estimate of the mean, and its standard error.
@@ -124,17 +125,7 @@ template <class RunOf>
       out.lost_hours.add(r.lost_work / 3600);
       out.down_hours.add(r.down() / 3600);
       out.days_controlled.add(wall, r.martingales);
-      total.useful += r.useful;
-      total.wall_clock += r.wall_clock;
-      total.stalled += r.stalled;
-      total.lost_work += r.lost_work;
-      total.slowed += r.slowed;
-      total.restarting += r.restarting;
-      total.waiting += r.waiting;
-      total.starved += r.starved;
-      total.maintenance += r.maintenance;
-      total.restart_failures += r.restart_failures;
-      for (std::size_t k = 0; k < 3; ++k) total.failures[k] += r.failures[k];
+      total += r;
     }
     out.runs += count;
     if (options.progress) options.progress(out.runs, options.runs);
@@ -151,6 +142,7 @@ template <class RunOf>
                total.maintenance / wall};
   out.unmended = total.starved / wall;
   out.stragglers = total.slowed / wall;
+  out.unexplained = total.unexplained / wall;
   return out;
 }
 
