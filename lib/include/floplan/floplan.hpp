@@ -37,6 +37,7 @@
 #include "floplan/reliability/one_tier.hpp"
 #include "floplan/reliability/process.hpp"
 #include "floplan/reliability/restart_time.hpp"
+#include "floplan/reliability/run_simulator.hpp"
 #include "floplan/reliability/run_summary.hpp"
 #include "floplan/reliability/simulated_run.hpp"
 #include "floplan/reliability/simulation.hpp"

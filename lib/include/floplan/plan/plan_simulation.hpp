@@ -6,7 +6,7 @@
 //
 // A run draws the plan's uncertain inputs as the planner does (failure rate from the Gamma of its count, restart, wait,
 // stall and rate log-normal, tokens to the loss, unexplained stops exponential), keeps the planned checkpoint intervals,
-// and goes through the stages one after the other; each is simulated by reliability/simulated_run.hpp.
+// and goes through the stages one after the other; each is simulated by reliability/run_simulator.hpp.
 // `inputs` false: the medians, so that the scatter is that of the failures alone.
 //
 // Source: plan/planner.hpp, reliability/process.hpp. Cost: 20 to 40 ns an interruption.

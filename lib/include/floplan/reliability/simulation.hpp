@@ -5,7 +5,7 @@
 //   SimulationReport r = simulate(useful, process, {.runs = 20000, .seed = 1});
 //   r.wall_clock_days.quantile(0.9), r.mean_days(), r.ettr, r.waste, r.probability_by(days(90)), r.describe()
 //
-// Run i takes RandomStream(seed, i) and is worked out by simulated_run.hpp; results are added in the order of the runs, so
+// Run i takes RandomStream(seed, i) and is worked out by run_simulator.hpp; results are added in the order of the runs, so
 // that the bits are the same at any thread count. An InputSpread draws the inputs of each run as well: the failure rate from
 // the Gamma posterior of its count (M = observed time / Gamma(events, 1)), the rest log-normal about their medians, from
 // streams of their own. simulate_with() takes any other way to draw a run's inputs.
@@ -33,7 +33,7 @@
 #include "floplan/core/parallel_for.hpp"
 #include "floplan/reliability/control_variates.hpp"
 #include "floplan/reliability/run_summary.hpp"
-#include "floplan/reliability/simulated_run.hpp"
+#include "floplan/reliability/run_simulator.hpp"
 
 namespace floplan::reliability {
 
