@@ -51,7 +51,7 @@ TEST_CASE("spares are Erlang's and say so, with Palm's beside them") {
   CHECK(r.at("palm").at("spares") == 15);
   const Json at = ask(spares + Arguments{"--spares", "8"})["result"].at("at");
   CHECK(at.at("spares") == 8);
-  check_refused(spares + Arguments{"--level", "1.5"}, 2, "--level");
+  check_refused(spares + Arguments{"--level", "1.5"}, 2, "level must be between 0 and 1");
 }
 
 TEST_CASE("a projection falls with size, names the most useful one and the restart that a target allows") {

@@ -71,7 +71,7 @@ Answer project_command(const Session& session, const ProjectOptions& o) {
   const reliability::InterruptionRate rate = rate_of(session, o, answer.warnings);
   const reliability::RunProcess p = process_of_options(o, rate.mtbf(count));
   const double target = parse<Fraction>(o.target, "--target").value;
-  answer.inputs = {{"count", count.value},
+  answer.inputs = {{"count", report::count_json(count)},
                    {"rate_per_node_day", rate.per_node_day()},
                    {"stall_s", p.checkpoints.storage_stall.value},
                    {"restart_s", p.storage.restart.mean()},

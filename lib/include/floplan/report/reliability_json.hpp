@@ -82,7 +82,7 @@ namespace floplan::report {
 }
 
 [[nodiscard]] inline Json to_json(const reliability::SizePoint& s) {
-  Json out = {{"count", s.accelerators.value}, {"mtbf_hours", in_hours(s.mtbf)}, {"ends", s.ends}};
+  Json out = {{"count", count_json(s.accelerators)}, {"mtbf_hours", in_hours(s.mtbf)}, {"ends", s.ends}};
   if (!s.ends) return out;
   out["interval_s"] = s.tiers.interval.value;
   out["storage_every"] = s.tiers.storage_every;
