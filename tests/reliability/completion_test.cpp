@@ -205,7 +205,7 @@ TEST_CASE("mean, spread, failures and waste are those of a run simulated event b
     std::vector<double> seconds, failures, lost, down;
     for (std::size_t i = 0; i < runs; ++i) {
       RandomStream random(61, stream++);
-      const SimulatedRun run = simulate_events(random, segments, c);
+      const EventRun run = simulate_events(random, segments, c);
       seconds.push_back(run.seconds);
       failures.push_back(run.failures);
       lost.push_back(run.lost);

@@ -11,18 +11,18 @@
 #include "floplan/core/random.hpp"
 #include "floplan/reliability/completion.hpp"
 
-struct SimulatedRun {
+struct EventRun {
   double seconds = 0;
   double failures = 0;
   double lost = 0;  // work and writes begun and not finished
   double down = 0;  // waits and restarts
 };
 
-[[nodiscard]] inline SimulatedRun simulate_events(floplan::RandomStream& random, int segments,
-                                                  const floplan::reliability::Conditions& c) {
+[[nodiscard]] inline EventRun simulate_events(floplan::RandomStream& random, int segments,
+                                              const floplan::reliability::Conditions& c) {
   const auto next_failure = [&] { return -c.mtbf.value * std::log(random.uniform()); };
   const double segment = c.interval.value + c.stall.value;
-  SimulatedRun run;
+  EventRun run;
   double useful = 0;
   for (int done = 0; done < segments;) {
     const double failure = next_failure();

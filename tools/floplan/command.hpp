@@ -121,6 +121,8 @@ void add_hyperparameters(Program& program);
 void add_law(Program& program);
 void add_model(Program& program);
 void add_reliability(Program& program);
+void add_reliability_project(Program& program);
+void add_reliability_simulate(Program& program);
 void add_fit(Program& program);
 void add_isoflop(Program& program);
 void add_coverage(Program& program);

@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
   add_catalog(program);
   add_law(program);
   add_reliability(program);
+  add_reliability_simulate(program);
+  add_reliability_project(program);
   add_export(program);
   return program.run(argc, argv);
 }

@@ -29,8 +29,8 @@ namespace floplan::catalog {
 // Of the catalogs, and of the laws: one a form.
 [[nodiscard]] inline std::vector<std::string> file_names() {
   std::vector<std::string> out = {
-      "accelerators.csv", "models.csv", "prices.csv", "interruption_windows.csv", "interruption_categories.csv",
-      "runs.csv",         "stacks.csv"};
+      "accelerators.csv", "models.csv", "prices.csv",    "interruption_windows.csv", "interruption_categories.csv",
+      "runs.csv",         "stacks.csv", "whole_runs.csv"};
   for (const std::string_view form : law::form_names()) out.push_back(std::string(form) + ".csv");
   return out;
 }
