@@ -172,6 +172,10 @@ TEST_CASE("a failed job and its failed step are one failure, requeues of one job
   CHECK(counted(log, Ending::never_started) == 1);
   CHECK(counted(log, Ending::still_running) == 1);
   CHECK(log.exposure.node_days == near((8 * 22 + 1 + 2 * 12) / 24.0, 1e-12));
+  const FailureLog twice = read(jobs + jobs.substr(jobs.find('\n') + 1), {});
+  CHECK(twice.exposure.node_days == near(log.exposure.node_days, 1e-12));
+  CHECK(counted(twice) == 2);
+  CHECK(counted(twice, Ending::duplicate) == 5);
 }
 
 TEST_CASE("a goodput stream gives restarts, repeated steps and planned ends") {
@@ -196,6 +200,7 @@ TEST_CASE("a goodput stream gives restarts, repeated steps and planned ends") {
   CHECK(log.training->lost_hours == near(3.0 / 3600, 1e-6));
   CHECK(log.training->restart_hours == near(94.0 / 3600, 1e-9));
   CHECK(log.exposure.hours == near(200.0 / 3600, 1e-9));
+  refused(text + "{\"job_name\": \"other\", \"job_start_time\": 1704071100.0}\n", "several_jobs", "log:11");
 }
 
 TEST_CASE("a training log gives restarts, repeated iterations and speed, and planned exits apart") {

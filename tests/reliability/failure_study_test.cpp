@@ -265,7 +265,9 @@ TEST_CASE("words of categories say what they scale with") {
   for (const std::string word : {"NIC", "Network Switch/Cable", "InfiniBand"})
     CHECK(classify(word) == ScalesWith::links);
   for (const std::string word : {"Software Bug", "FAILED", "OUT_OF_MEMORY"}) CHECK(classify(word) == ScalesWith::run);
-  for (const std::string word : {"NODE_FAIL", "Power Supply", "unknown"}) CHECK(classify(word) == ScalesWith::nodes);
+  for (const std::string word :
+       {"NODE_FAIL", "Power Supply", "unknown", "Unplanned Maintenance", "restart", "server room", "mechanical"})
+    CHECK(classify(word) == ScalesWith::nodes);
 }
 
 TEST_CASE("jobs that come and go are no trend, since time is counted in what was watched") {

@@ -119,16 +119,20 @@ struct Recognised {
   return std::nullopt;
 }
 
-inline void take_goodput(const runs::Sheet& sheet, const Clock& clock, std::vector<GoodputEvent>& out) {
+// job: the name of the stream's one job, as far as it is known.
+inline void take_goodput(const runs::Sheet& sheet, const Clock& clock, std::string& job,
+                         std::vector<GoodputEvent>& out) {
   struct Column {
     std::size_t index;
     GoodputEvent::Kind kind;
   };
   std::vector<Column> columns;
   std::optional<std::size_t> step;
+  std::optional<std::size_t> name;
   for (std::size_t i = 0; i < sheet.titles().size(); ++i) {
     const std::string_view title = goodput_title(sheet.titles()[i]);
     if (title == "step_count") step = i;
+    if (title == "job_name") name = i;
     if (std::find(goodput_titles.begin(), goodput_titles.end(), title) == goodput_titles.end()) continue;
     using Kind = GoodputEvent::Kind;
     columns.push_back({i, title == "job_start_time"    ? Kind::job_start
@@ -137,6 +141,12 @@ inline void take_goodput(const runs::Sheet& sheet, const Clock& clock, std::vect
                                                        : Kind::other});
   }
   for (std::size_t row = 0; row < sheet.size(); ++row) {
+    if (const std::string_view of = name ? sheet.cell(row, *name) : std::string_view(); !of.empty() && of != job) {
+      if (!job.empty())
+        throw Error(Failure::data, "several_jobs", sheet.place(row, *name),
+                    "a stream must be of one job, got \"" + shown(of) + "\" after \"" + shown(job) + "\"");
+      job = of;
+    }
     for (const Column& column : columns) {
       const std::string_view cell = runs::detail::trimmed(sheet.cell(row, column.index));
       if (cell.empty()) continue;
@@ -232,7 +242,8 @@ inline void take_sheet(LogBuilder& builder, const runs::Sheet& sheet, const LogO
     LogBuilder builder = make(found ? found->format : LogFormat::list, found ? found->by : "");
     if (builder.log.format == LogFormat::goodput) {
       std::vector<GoodputEvent> events;
-      detail::take_goodput(sheet, options.clock, events);
+      std::string job;
+      detail::take_goodput(sheet, options.clock, job, events);
       builder.log.rows = sheet.size();
       add_goodput_events(builder, std::move(events));
     } else {
@@ -245,6 +256,7 @@ inline void take_sheet(LogBuilder& builder, const runs::Sheet& sheet, const LogO
   constexpr std::size_t part = 4 << 20;
   std::optional<LogBuilder> builder;
   std::vector<GoodputEvent> events;
+  std::string job;
   std::size_t line = 1;
   for (std::string_view rest = text; !rest.empty();) {
     std::size_t end = lines && rest.size() > part ? rest.find('\n', part) : std::string_view::npos;
@@ -261,7 +273,7 @@ inline void take_sheet(LogBuilder& builder, const runs::Sheet& sheet, const LogO
       builder.emplace(make(found ? found->format : LogFormat::list, found ? found->by : ""));
     }
     if (builder->log.format == LogFormat::goodput) {
-      detail::take_goodput(json.sheet, options.clock, events);
+      detail::take_goodput(json.sheet, options.clock, job, events);
       builder->log.rows += json.sheet.size();
     } else {
       detail::take_sheet(*builder, json.sheet, options);

@@ -19,9 +19,11 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -82,6 +84,28 @@ struct JobStep {
   std::size_t line;
 };
 
+// A stretch of a job; the one at this place of the log's exposure.
+struct AccountedJob {
+  std::string id;
+  double begin, end;
+  std::size_t event;  // in FailureLog::events
+};
+
+// Rows that say the same job and times again (two files in one, a second export) give neither exposure nor an ending.
+inline void leave_out_repeated_jobs(FailureLog& log, const std::vector<AccountedJob>& jobs) {
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&jobs](std::size_t i) { return std::tie(jobs[i].id, jobs[i].begin, jobs[i].end); };
+  std::stable_sort(order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::size_t at = order[i];
+    if (jobs[at].id.empty() || key(at) != key(order[i - 1])) continue;
+    log.events[jobs[at].event].ending = Ending::duplicate;
+    log.exposure.segments[at].accelerators = 0;
+  }
+  std::erase_if(log.exposure.segments, [](const ExposureSegment& s) { return !(s.accelerators > 0); });
+}
+
 }  // namespace detail
 
 inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogColumns& columns,
@@ -89,13 +113,9 @@ inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
   FailureLog& log = builder.log;
   const double per_node = options.accelerators_per_node.value_or(Count(8)).value;
   std::unordered_map<std::string, std::vector<detail::JobStep>> failed_steps;
-  struct Job {
-    std::string id;
-    double begin, end;
-    std::size_t event;  // in log.events, or none
-  };
-  std::vector<Job> jobs;
+  std::vector<detail::AccountedJob> jobs;
   std::size_t running = 0;
+  std::size_t without = 0;
   for (std::size_t row = 0; row < sheet.size(); ++row) {
     ++log.rows;
     detail::refuse_problem(sheet, row);
@@ -131,7 +151,9 @@ inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
     const auto own = cells.number(LogColumn::job_accelerators, 0, 1e9);
     const double accelerators = own && *own > 0 ? *own : nodes.value_or(0) * per_node;
     if (!(accelerators > 0)) {
-      if (to == from || own) continue;  // never held a node, or no accelerator: nothing of ours to watch
+      // Never held a node, or no accelerator: nothing of ours to watch.
+      without += own ? 1 : 0;
+      if (to == from || own) continue;
       throw cells.fail(LogColumn::job_nodes, "a job that ran must have nodes (NNodes) or accelerators", "no_nodes");
     }
     log.exposure.segments.push_back({from, to, accelerators});
@@ -146,10 +168,11 @@ inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
     jobs.push_back({std::string(id), from, to, log.events.size()});
     log.events.push_back(event);
   }
-  std::size_t merged = 0;
+  detail::leave_out_repeated_jobs(log, jobs);
   std::size_t own_failures = 0;
   std::size_t failed = 0;
-  for (const Job& job : jobs) {
+  for (const detail::AccountedJob& job : jobs) {
+    if (log.events[job.event].ending == Ending::duplicate) continue;
     const bool job_failed = log.events[job.event].ending == Ending::failure;
     failed += job_failed && log.events[job.event].category == builder.categories.index("FAILED") ? 1 : 0;
     const auto found = failed_steps.find(job.id);
@@ -162,16 +185,9 @@ inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
     std::sort(steps.begin(), steps.end(), [](auto* a, auto* b) { return a->end < b->end; });
     std::vector<const detail::JobStep*> apart;
     for (const detail::JobStep* s : steps) {
-      if (!apart.empty() && s->begin < apart.back()->end) {
-        ++merged;
-        continue;
-      }
-      apart.push_back(s);
+      if (apart.empty() || s->begin >= apart.back()->end) apart.push_back(s);
     }
-    if (job_failed && !apart.empty()) {
-      apart.pop_back();
-      ++merged;
-    }
+    if (job_failed && !apart.empty()) apart.pop_back();
     for (const detail::JobStep* s : apart) {
       Interruption event;
       event.time = s->end;
@@ -188,6 +204,9 @@ inline void add_jobs(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
   if (running > 0) {
     log.warnings.push_back(
         {"still_running", std::to_string(running) + " jobs have not ended and are counted to the end of the window"});
+  }
+  if (without > 0) {
+    log.warnings.push_back({"no_accelerators", std::to_string(without) + " jobs had no accelerator and are left out"});
   }
   if (failed > 0) {
     log.warnings.push_back(

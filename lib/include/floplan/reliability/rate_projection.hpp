@@ -16,6 +16,7 @@
 // Pitfall: what a word means is a guess: classify() is printed beside each category.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -46,22 +47,37 @@ enum class ScalesWith { nodes, accelerators, links, run };
   return "";
 }
 
-// By the words of a category; nodes where none is known.
+namespace detail {
+
+// Whether a lower-case text has this word: nothing but a letter before it makes it another one (room has no oom), and a
+// short word must also end there, but for a plural (nics; maintenance has no nan).
+[[nodiscard]] inline bool has_word(std::string_view text, std::string_view word) {
+  const auto letter = [&text](std::size_t i) { return i < text.size() && text[i] >= 'a' && text[i] <= 'z'; };
+  constexpr std::size_t longest_short = 4;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool ends = !letter(end) || (text[end] == 's' && !letter(end + 1));
+    if ((at == 0 || !letter(at - 1)) && (ends || word.size() > longest_short)) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+// By the words of a category. One that says nothing (unknown, restart) is taken for a node's, the safe side for larger jobs.
 [[nodiscard]] inline ScalesWith classify(std::string_view category) {
   const std::string text = lower_case(category);
   const auto any = [&text](std::span<const std::string_view> words) {
-    for (const std::string_view word : words) {
-      if (text.find(word) != std::string::npos) return true;
-    }
-    return false;
+    return std::any_of(words.begin(), words.end(), [&text](std::string_view w) { return detail::has_word(text, w); });
   };
   constexpr auto accelerators = std::to_array<std::string_view>(
       {"gpu", "hbm", "sram", "ecc", "xid", "accelerator", "tpu", "npu", "cuda", "thermal", "silent data", "sdc"});
-  constexpr auto links = std::to_array<std::string_view>({"network", "nic", "switch", "cable", "link", "infiniband",
-                                                          "roce", "ethernet", "fabric", "optic", "transceiver"});
+  constexpr auto links =
+      std::to_array<std::string_view>({"network", "nic", "switch", "cable", "link", "nvlink", "infiniband", "roce",
+                                       "ethernet", "fabric", "optic", "transceiver", "interconnect"});
   constexpr auto run = std::to_array<std::string_view>({"software", "dependency", "user", "code", "bug",
-                                                        "out_of_memory", "oom", "data loader", "dataloader", "loss",
-                                                        "nan", "failed", "restart", "interruption", "config"});
+                                                        "out_of_memory", "out of memory", "oom", "data loader",
+                                                        "dataloader", "loss", "nan", "failed", "config"});
   if (text == "node_fail" || text == "boot_fail") return ScalesWith::nodes;
   if (any(links)) return ScalesWith::links;
   if (any(accelerators)) return ScalesWith::accelerators;
