@@ -95,7 +95,7 @@ struct AccountedJob {
 inline void leave_out_repeated_jobs(FailureLog& log, const std::vector<AccountedJob>& jobs) {
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [&jobs](std::size_t i) { return std::tie(jobs[i].id, jobs[i].begin, jobs[i].end); };
+  const auto key = [&jobs](std::size_t i) { return std::tie(jobs[i].begin, jobs[i].end, jobs[i].id); };
   std::stable_sort(order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const std::size_t at = order[i];
