@@ -3,12 +3,14 @@
 
 #include "command.hpp"
 #include "floplan/core/distribution.hpp"
+#include "floplan/core/file.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/core/random.hpp"
 #include "floplan/reliability/checkpoint_interval.hpp"
 #include "floplan/reliability/completion.hpp"
 #include "floplan/reliability/completion_draw.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
+#include "floplan/reliability/rate_file.hpp"
 #include "floplan/report/plan_json.hpp"
 
 namespace floplan::cli {
@@ -24,8 +26,10 @@ struct FailureOptions {
     sub.option("--mtbf", mtbf, "Mean time between failures of the job, as 6h");
     sub.option("--count", count, "Accelerators of the job, as 16384, with a rate");
     sub.option("--rate", rate, "Failures a node-day, as 3.79e-3");
-    sub.option("--rate-from", rate_from,
-               "A record of the catalog (see: floplan catalog interruptions); llama3-2024 if no rate is given");
+    sub.option(
+        "--rate-from", rate_from,
+        "A record of the catalog (see: floplan catalog interruptions), or the RATE.json that reliability fit wrote; "
+        "llama3-2024 if no rate is given");
     sub.option("--accelerators-per-node", per_node, "With --rate; 8 if not given");
   }
 };
@@ -65,6 +69,12 @@ Failures failures(const Session& session, const FailureOptions& o, std::vector<W
       throw Error(Failure::usage, "out_of_range", "--rate", "must be from 1e-12 to 1e6 a node-day, got " + *o.rate);
     out.rate = reliability::rate_from_node_days(rate, per_node);
     out.source = "given";
+  } else if (o.rate_from && o.rate_from->ends_with(".json")) {
+    const reliability::RateFile file = reliability::read_rate_file(read_text_file(*o.rate_from), *o.rate_from);
+    out.rate = file.rate;
+    out.source = *o.rate_from;
+    for (Warning& warning : reliability::scale_cautions(file.observed_on, *out.count))
+      warnings.push_back(std::move(warning));
   } else {
     const catalog::InterruptionWindow w =
         session.catalog.interruption_window(o.rate_from.value_or("llama3-2024"), "--rate-from");
@@ -248,7 +258,10 @@ Answer goodput(const Session& session, const GoodputOptions& o) {
 
 }  // namespace
 
+void add_reliability_fit(Program& program);
+
 void add_reliability(Program& program) {
+  add_reliability_fit(program);
   const auto i = std::make_shared<IntervalOptions>();
   Subcommand sub = program.add("reliability interval", "The best time between checkpoints",
                                [i](const Session& s) { return interval(s, *i); });

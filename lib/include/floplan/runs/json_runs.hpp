@@ -24,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -213,38 +212,27 @@ class TreeBuilder {
   return first.starts_with('{') && first.ends_with('}') && second.starts_with('{');
 }
 
-// Chooses the objects that are runs and puts each object's cells in order.
-inline void finish(Tree& tree, const TreeBuilder& builder, const std::map<std::string, std::string>& columns) {
-  std::unordered_set<std::size_t> loss_columns;
-  std::vector<std::string> named;
-  if (const auto own = columns.find("loss"); own != columns.end()) {
-    named = factors_of(own->second);
-    named.push_back(own->second);
-  }
-  for (std::size_t i = 0; i < tree.titles.size(); ++i) {
-    const auto meaning = meaning_of(tree.titles[i]);
-    const bool loss = named.empty() ? meaning && meaning->role == Role::loss
-                                    : std::find(named.begin(), named.end(), tree.titles[i]) != named.end();
-    if (loss) loss_columns.insert(i);
-  }
-  std::vector<bool> holds_loss(builder.kinds(), false);
+// Chooses the objects that are records, those of the outermost array whose objects hold a wanted column (or all that hold
+// no others, where none does), and puts each object's cells in order.
+inline void finish(Tree& tree, const TreeBuilder& builder, const std::vector<bool>& wanted) {
+  std::vector<bool> holds_wanted(builder.kinds(), false);
   for (const Tree::Entry& entry : tree.entries) {
-    if (loss_columns.contains(entry.column)) holds_loss[tree.nodes[entry.node].array] = true;
+    if (wanted[entry.column]) holds_wanted[tree.nodes[entry.node].array] = true;
   }
   std::vector<bool> inner(tree.nodes.size(), false);
   for (const Tree::Node& node : tree.nodes) {
     if (node.parent != no_node) inner[node.parent] = true;
   }
-  const bool any = std::find(holds_loss.begin(), holds_loss.end(), true) != holds_loss.end();
+  const bool any = std::find(holds_wanted.begin(), holds_wanted.end(), true) != holds_wanted.end();
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    bool is_run = !any && !inner[i];
-    if (any && holds_loss[tree.nodes[i].array]) {
-      is_run = true;
+    bool is_record = !any && !inner[i];
+    if (any && holds_wanted[tree.nodes[i].array]) {
+      is_record = true;
       for (std::size_t up = tree.nodes[i].parent; up != no_node; up = tree.nodes[up].parent) {
-        is_run = is_run && !holds_loss[tree.nodes[up].array];
+        is_record = is_record && !holds_wanted[tree.nodes[up].array];
       }
     }
-    if (is_run) tree.records.push_back(i);
+    if (is_record) tree.records.push_back(i);
   }
   // Of a name that an object has twice, the last value counts.
   std::stable_sort(tree.entries.begin(), tree.entries.end(), [](const Tree::Entry& a, const Tree::Entry& b) {
@@ -264,20 +252,26 @@ inline void finish(Tree& tree, const TreeBuilder& builder, const std::map<std::s
 
 }  // namespace detail
 
-// Throws as read() does, and Error(data) with the line for text that is no JSON or nests too deep.
-[[nodiscard]] inline RunTable read_json(std::string_view text, const std::string& name,
-                                        const ReadOptions& options = {}) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+// Objects as the rows of a sheet, and the lines of JSONL that are none.
+struct JsonSheet {
+  Sheet sheet;
+  std::vector<SkippedRow> broken;
+};
+
+// choose(titles) says of each title whether an object that has it is a record. first_line is the text's own first line, for
+// a part of a file. Throws Error(data) with the line for text that is no JSON, nests too deep, or holds no object.
+template <class Choose>
+[[nodiscard]] JsonSheet read_json_sheet(std::string_view text, const std::string& name, bool lines,
+                                        const Choose& choose, std::size_t first_line = 1) {
   std::string patched;
   if (text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos) {
     patched = detail::with_quoted_infinities(text);
     text = patched;
   }
   detail::Tree tree;
-  std::size_t line = 1;
+  std::size_t line = first_line;
   detail::TreeBuilder builder(tree, line);
   std::vector<SkippedRow> broken;
-  const bool lines = name.ends_with(".jsonl") || name.ends_with(".ndjson") || detail::is_jsonl(detail::trimmed(text));
   const char* at = text.data();
   const char* const end = at + text.size();
   while (true) {
@@ -286,7 +280,7 @@ inline void finish(Tree& tree, const TreeBuilder& builder, const std::map<std::s
     const char* const stop = lines ? std::find(at, end, '\n') : end;
     const std::size_t nodes = tree.nodes.size();
     const std::size_t entries = tree.entries.size();
-    const std::size_t first_line = line;
+    const std::size_t begins_on = line;
     const char* reached = at;
     const CountingIterator first{at, &reached, &line};
     const CountingIterator last{stop, &reached, &line};
@@ -296,19 +290,41 @@ inline void finish(Tree& tree, const TreeBuilder& builder, const std::map<std::s
     }
     if (!lines)
       throw Error(Failure::data, "bad_json", name + ":" + std::to_string(builder.problem_line()), builder.problem());
-    broken.push_back({name, first_line, 0, "", "the line " + builder.problem()});
+    broken.push_back({name, begins_on, 0, "", "the line " + builder.problem()});
     builder.roll_back(nodes, entries);
-    line = first_line;
+    line = begins_on;
     at = stop;
   }
   if (tree.nodes.empty()) {
     if (!broken.empty())
       throw Error(Failure::data, "no_usable_rows", broken.front().place(),
                   "none of " + std::to_string(broken.size()) + " lines can be used: " + broken.front().reason);
-    throw Error(Failure::data, "no_rows", name + ":1", "needs objects, one a run, got none");
+    throw Error(Failure::data, "no_rows", name + ":" + std::to_string(first_line), "needs objects, got none");
   }
-  detail::finish(tree, builder, options.columns);
-  RunTable out = read(Sheet(name, std::move(tree)), options);
+  detail::finish(tree, builder, choose(tree.titles));
+  return {Sheet(name, std::move(tree)), std::move(broken)};
+}
+
+// Throws as read() and read_json_sheet() do.
+[[nodiscard]] inline RunTable read_json(std::string_view text, const std::string& name,
+                                        const ReadOptions& options = {}) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const bool lines = name.ends_with(".jsonl") || name.ends_with(".ndjson") || detail::is_jsonl(detail::trimmed(text));
+  std::vector<std::string> named;
+  if (const auto own = options.columns.find("loss"); own != options.columns.end()) {
+    named = detail::factors_of(own->second);
+    named.push_back(own->second);
+  }
+  auto [sheet, broken] = read_json_sheet(text, name, lines, [&named](const std::vector<std::string>& titles) {
+    std::vector<bool> loss;
+    for (const std::string& title : titles) {
+      const auto meaning = meaning_of(title);
+      loss.push_back(named.empty() ? meaning && meaning->role == Role::loss
+                                   : std::find(named.begin(), named.end(), title) != named.end());
+    }
+    return loss;
+  });
+  RunTable out = read(std::move(sheet), options);
   out.rows.read += broken.size();
   out.rows.skipped_count += broken.size();
   for (SkippedRow& row : broken) {
