@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, steps, failures, plans.
+// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, steps, serving, failures, plans.
 //
 //   #include <floplan/floplan.hpp>
 //
@@ -27,3 +27,7 @@
 #include "floplan/reliability/completion.hpp"
 #include "floplan/reliability/completion_draw.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
+#include "floplan/serving/benchmark_run.hpp"
+#include "floplan/serving/ideal_time.hpp"
+#include "floplan/serving/serving_cost.hpp"
+#include "floplan/serving/serving_report.hpp"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The few numbers of the serving model that are fitted to measured throughputs, and those that are held fixed.
+//
+//   Efficiencies e;                  the fit's values
+//   e.gemm = 0.7;                    or a user's own
+//   serving_priors()                 each with its prior, its bounds, and what the fit said of it
+//   ideal()                          every share 1 and every latency 0: a bound that nothing passes
+//
+// Shares are of a vendor's dense peak (gemm of the peak of the arithmetic; attention of the bf16 peak) or nominal bandwidth.
+//
+// Source: TensorRT-LLM 1.0's published throughputs (60 rows: Llama 3.1 8B, 3.3 70B, 3.1 405B, Qwen3-235B on H100 and H200 in
+// FP8), log throughput, Huber at 1.5 standard deviations of 0.10, log-normal priors. Priors: a latency of NCCL's LL protocol
+// (2 x (n - 1) x 0.6 us + 6.8 us) times all_reduce_latency; shares as measured kernels reach.
+// Pitfall: gemm is of FP8 on Hopper; 16-bit products reach gemm_bf16, and what another part reaches is not known.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace floplan::serving {
+
+// T is double, or a type of dual numbers in a calibration.
+template <class T>
+struct BasicEfficiencies {
+  T gemm{0.628};                   // e_c
+  T padded_rows{76.0};             // m0, rows that a product of few rows is charged beside its own
+  T memory{0.94};                  // e_b
+  T attention{0.371};              // e_a, of prompts
+  T scale_up{0.696};               // e_n
+  T all_reduce_latency{4.0};       // a_l, times NCCL's own
+  T step_seconds{0.89e-3};         // t_0, of the host
+  T row_seconds{3.5e-6};           // t_r, of the host and the sampler, a row of logits
+  T experts{0.267};                // e_moe, of a grouped product beside a dense one
+  T expert_layer_seconds{139e-6};  // t_moe
+
+  double gemm_bf16 = 0.75;        // of 16-bit products, the output head's among them
+  double layer_seconds = 8e-6;    // t_l, kernels that are too short for their launch
+  double elementwise = 0.5;       // c_act, of the traffic that separate kernels would cause
+  double latent_attention = 0.8;  // of gemm_bf16 or gemm, products with the latent cache
+  double roughness = 3;           // power of the mean in which a kernel's two bounds meet
+};
+using Efficiencies = BasicEfficiencies<double>;
+
+[[nodiscard]] inline Efficiencies ideal() {
+  Efficiencies e;
+  e.gemm = e.memory = e.attention = e.scale_up = e.experts = 1;
+  e.padded_rows = e.all_reduce_latency = e.step_seconds = e.row_seconds = e.expert_layer_seconds = 0;
+  e.gemm_bf16 = e.latent_attention = 1;
+  e.layer_seconds = e.elementwise = 0;
+  e.roughness = 200;
+  return e;
+}
+
+inline constexpr std::size_t fitted_count = 10;
+
+struct Prior {
+  std::string_view name;
+  double BasicEfficiencies<double>::*member;
+  double centre;
+  double deviation;  // of the logarithm
+  double low, high;
+};
+
+[[nodiscard]] inline const std::array<Prior, fitted_count>& serving_priors() {
+  using E = Efficiencies;
+  static const std::array<Prior, fitted_count> all{{
+      {"gemm", &E::gemm, 0.70, 0.15, 0.4, 0.95},
+      {"padded_rows", &E::padded_rows, 64, 0.7, 4, 600},
+      {"memory", &E::memory, 0.88, 0.08, 0.5, 0.94},
+      {"attention", &E::attention, 0.40, 0.4, 0.05, 0.9},
+      {"scale_up", &E::scale_up, 0.60, 0.35, 0.1, 1},
+      {"all_reduce_latency", &E::all_reduce_latency, 1.5, 0.6, 0.5, 6},
+      {"step_seconds", &E::step_seconds, 1.5e-3, 0.8, 0.1e-3, 20e-3},
+      {"row_seconds", &E::row_seconds, 3e-6, 0.8, 0.1e-6, 30e-6},
+      {"experts", &E::experts, 0.60, 0.4, 0.1, 1},
+      {"expert_layer_seconds", &E::expert_layer_seconds, 50e-6, 1.0, 1e-6, 600e-6},
+  }};
+  return all;
+}
+
+template <class T>
+[[nodiscard]] std::array<T*, fitted_count> fitted_values(BasicEfficiencies<T>& e) {
+  return {&e.gemm,         &e.padded_rows, &e.memory,  &e.attention,           &e.scale_up, &e.all_reduce_latency,
+          &e.step_seconds, &e.row_seconds, &e.experts, &e.expert_layer_seconds};
+}
+
+// The same numbers as another scalar, for a calibration to seed with derivatives.
+template <class T>
+[[nodiscard]] BasicEfficiencies<T> lift(const Efficiencies& e) {
+  return {T(e.gemm),     T(e.padded_rows),          T(e.memory),       T(e.attention),
+          T(e.scale_up), T(e.all_reduce_latency),   T(e.step_seconds), T(e.row_seconds),
+          T(e.experts),  T(e.expert_layer_seconds), e.gemm_bf16,       e.layer_seconds,
+          e.elementwise, e.latent_attention,        e.roughness};
+}
+
+}  // namespace floplan::serving
