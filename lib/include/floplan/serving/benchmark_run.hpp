@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "floplan/serving/serving_memory.hpp"
@@ -152,6 +153,31 @@ class Schedule {
 
 [[nodiscard]] inline std::vector<EngineLoad> schedule(const BenchmarkRun& run, const ServedModel& m) {
   return detail::Schedule(run, m).steps();
+}
+
+// The same work in fewer steps: a step's time is linear in its context and scores while its tokens and logits stay, so that
+// alike steps may share their mean. Exact but for latent attention, whose products may outlast its reading in some of them.
+[[nodiscard]] inline std::vector<EngineLoad> merged(std::vector<EngineLoad> steps) {
+  const auto key = [](const EngineLoad& a) { return std::pair(a.tokens(), a.logits); };
+  std::stable_sort(steps.begin(), steps.end(),
+                   [&](const EngineLoad& a, const EngineLoad& b) { return key(a) < key(b); });
+  std::vector<EngineLoad> out;
+  for (const EngineLoad& load : steps) {
+    if (out.empty() || key(out.back()) != key(load)) {
+      out.push_back(load);
+      continue;
+    }
+    EngineLoad& to = out.back();
+    const double all = to.steps + load.steps;
+    const auto mean = [&](double EngineLoad::*member) {
+      to.*member += (load.*member - to.*member) * (load.steps / all);
+    };
+    for (double EngineLoad::*member : {&EngineLoad::decoding, &EngineLoad::prompt_tokens, &EngineLoad::context,
+                                       &EngineLoad::scores, &EngineLoad::local_context, &EngineLoad::local_scores})
+      mean(member);
+    to.steps = all;
+  }
+  return out;
 }
 
 // Of a whole schedule, its steps one after another.
