@@ -36,7 +36,8 @@ struct EngineLimits {
                                                       const Cut& cut, const NumberFormats& f, const RequestTokens& r) {
   const auto up_to = [](double value, double multiple) { return multiple * std::ceil(value / multiple); };
   const double n = cut.accelerators;
-  const double room = 0.95 * (d.memory * n - parameters * f.weight_bytes);
+  const double counted = f.weight_bytes < 1 ? 0.5 : f.weight_bytes;  // without the scales of blocks
+  const double room = 0.95 * (d.memory * n - parameters * counted);
   const double copies = std::max(1.0, n / m.kv_heads);
   const double a_request = m.cache_width * m.layers * copies * f.cache_bytes * (r.input + r.output);
   const double raw = std::min(room / a_request, 4096.0);

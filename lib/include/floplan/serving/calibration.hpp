@@ -40,7 +40,7 @@ struct CalibrationOptions {
   double deviation = 0.10;  // of a row's logarithm
   double robust_at = 1.5;   // deviations, from where errors count linearly
   std::size_t most_iterations = 60;
-  Efficiencies fixed{};                                            // those that are not fitted
+  Efficiencies fixed{};  // those that are not fitted
   std::array<Prior, fitted_count> priors = serving_priors();
 };
 
@@ -60,9 +60,9 @@ enum class Said { identified, weakly, at_prior, at_low_bound, at_high_bound };
 struct CalibratedValue {
   std::string name;
   double value = 0;
-  double low = 0, high = 0;    // 90%, of the curvature, within the bounds
-  double prior = 0;            // centre
-  double prior_left = 1;       // deviation over the prior's
+  double low = 0, high = 0;  // 90%, of the curvature, within the bounds
+  double prior = 0;          // centre
+  double prior_left = 1;     // deviation over the prior's
   Said said = Said::at_prior;
 };
 
@@ -83,8 +83,12 @@ struct Calibration {
 struct ErrorsOf {
   std::string group;
   std::vector<double> errors;  // in the order of the rows
-  [[nodiscard]] double mean_absolute() const { return mean([](double e) { return std::abs(e); }); }
-  [[nodiscard]] double bias() const { return mean([](double e) { return e; }); }
+  [[nodiscard]] double mean_absolute() const {
+    return mean([](double e) { return std::abs(e); });
+  }
+  [[nodiscard]] double bias() const {
+    return mean([](double e) { return e; });
+  }
   [[nodiscard]] double largest() const {
     double out = 0;
     for (const double e : errors) out = std::max(out, std::abs(e));
@@ -209,11 +213,11 @@ inline void hold_at_bounds(const CalibrationProblem& p, const Point& x, Point& g
   out.high = std::min(prior.high, std::exp(x + z90 * deviation));
   out.prior = prior.centre;
   out.prior_left = deviation / prior.deviation;
-  out.said = x <= low + 1e-9              ? Said::at_low_bound
-             : x >= high - 1e-9           ? Said::at_high_bound
-             : out.prior_left < 0.5       ? Said::identified
-             : out.prior_left < 0.9       ? Said::weakly
-                                          : Said::at_prior;
+  out.said = x <= low + 1e-9        ? Said::at_low_bound
+             : x >= high - 1e-9     ? Said::at_high_bound
+             : out.prior_left < 0.5 ? Said::identified
+             : out.prior_left < 0.9 ? Said::weakly
+                                    : Said::at_prior;
   return out;
 }
 
@@ -255,8 +259,8 @@ inline void hold_at_bounds(const CalibrationProblem& p, const Point& x, Point& g
   out.efficiencies = problem.at(x);
   const Curvature covariance = curvature.ldlt().solve(Curvature::Identity());
   for (Eigen::Index i = 0; i < CalibrationProblem::size; ++i) {
-    out.values[static_cast<std::size_t>(i)] = value_of(problem.prior(i), x[i], std::sqrt(std::max(0.0, covariance(i, i))),
-                                                       problem.low()[i], problem.high()[i]);
+    out.values[static_cast<std::size_t>(i)] = value_of(
+        problem.prior(i), x[i], std::sqrt(std::max(0.0, covariance(i, i))), problem.low()[i], problem.high()[i]);
   }
   return out;
 }

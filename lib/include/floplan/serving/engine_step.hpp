@@ -5,11 +5,12 @@
 //   const EngineStep<double> s = engine_step(model, device, cut, number_bytes, load, Efficiencies{});    s.seconds()
 //
 //   products       P(2 (m + m0) A / (s F e_c), w A / (s W e_b))                 weights that every token uses
-//   experts        P(2 m_g k A_e L_m / (n F e_c e_moe), touched w E A_e L_m / (n W e_b))      touched = 1 - (1 - k/E)^m_g
+//   experts        P(2 (m_g k + m0 E touched) A_e L_m / (n F e_c e_moe), touched w E A_e L_m / (n W e_b))
+//                  touched = 1 - (1 - k/E)^m_g: each expert's product pads its own rows
 //   head           P(2 r V d / (s F16 e_16), 2 V d / (s W e_b)) + 12 r V / (s W e_b)
 //   cache          K L b C / (g W e_b)                 g = min(n, kv heads); MLA at least its products with the latent
 //   attention      2 (query + output width) L U / (s F16 e_a)
-//   elementwise    .5 m (20 d L + 12 (query + kv width) L + 11 f) / (W e_b), widths cut by s
+//   elementwise    (.5 m (20 d L + 12 (query + key width) L + 11 f) + m k L_m (12 d + 8 f_e)) / (W e_b), widths cut by s
 //   communication  all-reduces x L (a_l (6.8 us + 1.2 us (n-1)) + 2 (n-1)/n 2 m d / (X e_n)), or of the experts
 //   layers, host   L t_l + L_m t_moe;  t_0 + t_r r
 //
@@ -80,7 +81,8 @@ template <class T>
   const T& larger = first ? x : y;
   const T& smaller = first ? y : x;
   if (!(smaller > 0.0)) return larger;
-  return larger * pow(1.0 + pow(smaller / larger, power), 1 / power);
+  const T ratio = smaller / larger;
+  return larger * pow(1.0 + (power == 3 ? ratio * ratio * ratio : pow(ratio, power)), 1 / power);
 }
 
 // Seconds a collective waits, as a multiple of NCCL's LL protocol.
@@ -116,7 +118,8 @@ template <class T>
 
 template <class T>
 [[nodiscard]] T share_of_peak(catalog::Precision p, const BasicEfficiencies<T>& e) {
-  return p == catalog::Precision::bf16 ? T(e.gemm_bf16) : e.gemm;
+  if (p == catalog::Precision::bf16) return T(e.gemm_bf16);
+  return p == catalog::Precision::fp4 ? e.gemm * e.gemm_fp4 : e.gemm;
 }
 
 }  // namespace detail
@@ -140,9 +143,9 @@ template <class T>
   if (m.has_experts()) {
     const double all = tokens * cut.ranks();
     const double touched = touched_experts(m.expert_count, m.expert_active, all);
-    out.experts = detail::either_bound<T>(
-        2 * all * m.expert_active * m.expert_elements * m.expert_layers / n / (rate * e.experts),
-        formats.weight_bytes * m.experts / n * touched / bytes_a_second, e.roughness);
+    out.experts = detail::either_bound<T>(2 * (all * m.expert_active + m.expert_count * touched * e.padded_rows) *
+                                              m.expert_elements * m.expert_layers / n / (rate * e.experts),
+                                          formats.weight_bytes * m.experts / n * touched / bytes_a_second, e.roughness);
   }
   out.head = detail::either_bound<T>(T(2 * load.logits * m.head / (s * rate16)), 2 * m.head / s / bytes_a_second,
                                      e.roughness) +
@@ -159,9 +162,9 @@ template <class T>
 
   const double routed = cut.attention_data_parallel ? tokens : tokens / n;
   const double values =
-      tokens * (m.layers * (20 * m.width + 12 * m.projection_width / s) + m.inner_traffic * m.inner_width / s) +
-      routed * m.expert_layers * m.expert_active * (m.inner_traffic * m.expert_width + 6 * m.width);
-  out.elementwise = e.elementwise * values / bytes_a_second;
+      tokens * (m.layers * (20 * m.width + 12 * m.projection_width / s) + m.inner_traffic * m.inner_width / s);
+  const double routed_values = routed * m.expert_layers * m.expert_active * (12 * m.width + 8 * m.expert_width);
+  out.elementwise = (e.elementwise * values + routed_values) / bytes_a_second;
 
   if (n > 1) {
     out.communication =

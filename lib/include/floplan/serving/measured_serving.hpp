@@ -46,12 +46,12 @@ struct MeasuredRate {
   Cut cut;
   NumberFormats formats;
   RequestTokens tokens;
-  double batch = 0;                // of the replica, on average where it is a whole run's limit
-  double requests = 0;             // of a finite run; 0: steady state
-  double replicas = 1;             // that the rate is of
-  double measured = 0;             // output tokens/s, of one replica
-  std::vector<EngineLoad> loads;   // of one replica's rank, whose price is the time
-  double written = 0;              // tokens of the replica in that time
+  double batch = 0;               // of the replica, on average where it is a whole run's limit
+  double requests = 0;            // of a finite run; 0: steady state
+  double replicas = 1;            // that the rate is of
+  double measured = 0;            // output tokens/s, of one replica
+  std::vector<EngineLoad> loads;  // of one replica's rank, whose price is the time
+  double written = 0;             // tokens of the replica in that time
   std::vector<Warning> assumptions;
 };
 
@@ -102,8 +102,7 @@ class RateCells {
     return lower_case(cell);
   }
   [[nodiscard]] Error fail(RateTitles titles, const std::string& rule) const {
-    return Error(Failure::data, "bad_cell",
-                 table_.place(row_, column(table_, titles).value_or(table_.header().size())),
+    return Error(Failure::data, "bad_cell", table_.place(row_, column(table_, titles).value_or(table_.header().size())),
                  std::string(*titles.begin()) + " " + rule + ", got \"" + text(titles) + "\"");
   }
   [[nodiscard]] std::optional<double> number(RateTitles titles) const {
@@ -191,7 +190,8 @@ inline void read_loads(const RateCells& cells, MeasuredRate& out) {
   BenchmarkRun run = trtllm_bench_run(out.shape, out.shape.total(), out.device, out.cut, out.formats, out.tokens,
                                       requests / out.replicas);
   const double ranks = out.cut.ranks();
-  if (run.limits.sequences < 1) throw Error(Failure::infeasible, "does_not_fit", cells.place(), "the model does not fit");
+  if (run.limits.sequences < 1)
+    throw Error(Failure::infeasible, "does_not_fit", cells.place(), "the model does not fit");
   if (!full) run.limits.sequences = cells.required({"batch", "batch_or_concurrency"}) / out.replicas / ranks;
   if (requests > 0) {
     out.requests = requests / out.replicas;
@@ -209,10 +209,24 @@ inline void read_loads(const RateCells& cells, MeasuredRate& out) {
   out.written = out.batch;
 }
 
+// As repositories name checkpoints: without the owner, what it was tuned for, and the type of its numbers.
+[[nodiscard]] inline std::string model_name(std::string name) {
+  if (const auto slash = name.rfind('/'); slash != std::string::npos) name = name.substr(slash + 1);
+  for (bool shorter = true; shorter;) {
+    shorter = false;
+    for (const std::string_view ending : {"-instruct", "-it", "-chat", "-hf", "-fp8", "-fp4", "-nvfp4", "-bf16"}) {
+      if (!name.ends_with(ending)) continue;
+      name.resize(name.size() - ending.size());
+      shorter = true;
+    }
+  }
+  return name;
+}
+
 [[nodiscard]] inline MeasuredRate read_measured_rate(const RateCells& cells, const catalog::Catalog& catalog) {
   MeasuredRate out;
   out.place = cells.place();
-  out.model = cells.text({"model"});
+  out.model = model_name(cells.text({"model"}));
   out.shape = served_model(catalog.model(out.model, cells.place()).shape);
   const catalog::Accelerator a = catalog.accelerator(cells.text({"accelerator", "gpu"}), cells.place());
   out.accelerator = a.name;
@@ -228,9 +242,12 @@ inline void read_loads(const RateCells& cells, MeasuredRate& out) {
 }  // namespace detail
 
 [[nodiscard]] inline MeasuredServing read_measured_serving(const CsvTable& table, const catalog::Catalog& catalog) {
-  for (const detail::RateTitles& titles :
-       {detail::RateTitles{"model"}, {"accelerator", "gpu"}, {"accelerators", "n_gpus"}, {"input_tokens", "input_len"},
-        {"output_tokens", "output_len"}, {"output_tokens_per_s"}}) {
+  for (const detail::RateTitles& titles : {detail::RateTitles{"model"},
+                                           {"accelerator", "gpu"},
+                                           {"accelerators", "n_gpus"},
+                                           {"input_tokens", "input_len"},
+                                           {"output_tokens", "output_len"},
+                                           {"output_tokens_per_s"}}) {
     if (!detail::RateCells::column(table, titles)) static_cast<void>(table.column(*titles.begin()));
   }
   MeasuredServing out;
