@@ -104,6 +104,7 @@ TEST_CASE("the shipped efficiencies are the fit to the published rows, to their 
   for (std::size_t i = 0; i < fitted_count; ++i) {
     CAPTURE(c.values[i].name);
     CHECK(shipped.*serving_priors()[i].member == near(c.values[i].value, 0.003));
+    CHECK(std::abs(shipped_priors()[i].deviation / serving_priors()[i].deviation - c.values[i].prior_left) < 0.006);
   }
   for (const reference::Row& row : reference::rows("serving_said_cases.csv")) {
     for (const CalibratedValue& v : c.values) {

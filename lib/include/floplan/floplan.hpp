@@ -28,6 +28,8 @@
 #include "floplan/reliability/completion_draw.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/serving/benchmark_run.hpp"
+#include "floplan/serving/frontier.hpp"
 #include "floplan/serving/ideal_time.hpp"
+#include "floplan/serving/lifetime_purchase.hpp"
 #include "floplan/serving/serving_cost.hpp"
 #include "floplan/serving/serving_report.hpp"
