@@ -9,6 +9,7 @@
 #include "floplan/catalog/catalog.hpp"
 #include "support/near.hpp"
 #include "support/reference.hpp"
+#include "support/thrown.hpp"
 
 namespace {
 
@@ -51,6 +52,16 @@ TEST_CASE("a schedule does every prompt and every token once, within its limits"
     CHECK(s.scores == near(requests * run.tokens.input * run.tokens.input / 2, 1e-12));
     CHECK(s.most <= run.limits.sequences);
     CHECK(s.most_tokens <= run.limits.tokens_a_step);
+  }
+}
+
+TEST_CASE("a run that would never end is refused") {
+  const ServedModel m = served_model(catalog::Catalog().model("llama-3.1-8b").shape);
+  for (const BenchmarkRun& run :
+       {BenchmarkRun{0, {10, 10}, {1, 100}}, BenchmarkRun{1, {0, 10}, {1, 100}}, BenchmarkRun{1, {10, 0}, {1, 100}},
+        BenchmarkRun{1, {10, 10}, {0.5, 100}}, BenchmarkRun{1, {10, 10}, {1, 0}}, BenchmarkRun{1e9, {10, 10}, {1, 100}},
+        BenchmarkRun{10, {1e9, 10}, {1, 2}}}) {
+    CHECK(thrown::by([&] { (void)schedule(run, m); }).failure() == Failure::usage);
   }
 }
 

@@ -61,12 +61,13 @@ TEST_CASE("a row that cannot be asked is skipped with its place and the reason")
                                     "llama-3.1-8b,H100,1,1,fp7,,max,,1000,1000,100\n"
                                     "llama-3.1-405b,H100,1,1,fp8,,max,,1000,1000,100\n"
                                     "llama-3.1-8b,H100,3,2,fp8,,max,,1000,1000,100\n"
-                                    "llama-3.1-8b,H100,1,1,fp8,,max,,1000,1000,nan\n");
+                                    "llama-3.1-8b,H100,1,1,fp8,,max,,1000,1000,nan\n"
+                                    "llama-3.1-8b,H100,1,1,fp8,,max,1e12,1000,1000,9\n");
   CHECK(rows.rows.empty());
-  REQUIRE(rows.skipped.size() == 8);
-  const char* reasons[] = {"throughput", "output_tokens", "H1000",  "llama-9",
-                           "precision",  "fit",           "divide", "output_tokens_per_s"};
-  for (std::size_t i = 0; i < 8; ++i) {
+  REQUIRE(rows.skipped.size() == 9);
+  const char* reasons[] = {"throughput", "output_tokens",       "H1000", "llama-9", "precision", "fit",
+                           "divide",     "output_tokens_per_s", "1e7"};
+  for (std::size_t i = 0; i < 9; ++i) {
     CAPTURE(rows.skipped[i].reason);
     CHECK(lower_case(rows.skipped[i].reason).find(lower_case(reasons[i])) != std::string::npos);
     CHECK(rows.skipped[i].place == "rows.csv:" + std::to_string(i + 2) + ":1");

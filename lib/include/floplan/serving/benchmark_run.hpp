@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "floplan/core/error.hpp"
+#include "floplan/core/quantity_text.hpp"
 #include "floplan/serving/serving_memory.hpp"
 
 namespace floplan::serving {
@@ -152,7 +154,18 @@ class Schedule {
 
 }  // namespace detail
 
+// Throws Error(usage) for a run without requests, places or tokens, and for one of more than 10 million steps with prompts.
 [[nodiscard]] inline std::vector<EngineLoad> schedule(const BenchmarkRun& run, const ServedModel& m) {
+  const auto require = [](bool holds, const char* rule, double got) {
+    if (!holds) throw Error(Failure::usage, "out_of_range", "schedule", rule + (", got " + print_number(got, 6)));
+  };
+  require(run.requests > 0, "requests must be positive", run.requests);
+  require(run.tokens.input >= 1, "input tokens must be at least 1", run.tokens.input);
+  require(run.tokens.output >= 1, "output tokens must be at least 1", run.tokens.output);
+  require(run.limits.sequences >= 1, "sequences at a time must be at least 1", run.limits.sequences);
+  require(run.limits.tokens_a_step >= 1, "tokens a step must be at least 1", run.limits.tokens_a_step);
+  const double steps = run.requests * std::ceil(run.tokens.input / run.limits.tokens_a_step);
+  require(steps <= 1e7, "requests times steps of a prompt must be at most 1e7", steps);
   return detail::Schedule(run, m).steps();
 }
 

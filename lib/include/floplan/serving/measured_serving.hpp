@@ -192,7 +192,10 @@ inline void read_loads(const RateCells& cells, MeasuredRate& out) {
   const double ranks = out.cut.ranks();
   if (run.limits.sequences < 1)
     throw Error(Failure::infeasible, "does_not_fit", cells.place(), "the model does not fit");
-  if (!full) run.limits.sequences = cells.required({"batch", "batch_or_concurrency"}) / out.replicas / ranks;
+  if (!full) {
+    const double batch_of_rank = cells.required({"batch", "batch_or_concurrency"}) / out.replicas / ranks;
+    run.limits.sequences = std::max(1.0, std::floor(batch_of_rank));
+  }
   if (requests > 0) {
     out.requests = requests / out.replicas;
     out.batch = std::min(run.limits.sequences, run.requests) * ranks;
