@@ -5,7 +5,7 @@
 //
 //   for (const Figure& f : serving_figures()) f.make(context).csv()
 //
-// The lifetime's case is Sardana's in dollars (2024, arXiv 2401.00448): the quality of 405.85B parameters on 15.6T tokens by the
+// The lifetime's case is Sardana's (2024, arXiv 2401.00448): the quality of 405.85B parameters on 15.6T tokens by the
 // law hoffmann-2022, trained on H100 in BF16 at 40% of the peak, served on H100 in FP8, $2.50 an hour for both,
 // requests of 1,000 tokens in and 250 out.
 //

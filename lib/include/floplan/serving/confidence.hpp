@@ -5,8 +5,8 @@
 //   const Confidence c = confidence_of(model, device, cut, formats);      c.of, rate / c.factor_low to rate * c.factor_high
 //
 //   dense, part and arithmetic measured   1.15: 19 of 20 dense rows with their model or their part left out of the fit
-//   dense, part or arithmetic not         1.5: kipply's A100, tried and not fitted, within 1.3; Pope's TPU v4 within 1.7
-//   mixture of experts                    2 down, 1.5 up: Qwen3-235B left out is a third too fast, to 1.6 at the 90th percentile
+//   dense, part or arithmetic not         1.5: kipply's A100, not fitted, is within 1.15; no other vendor's part was tried
+//   mixture of experts                    2 down, 1.5 up: Qwen3-235B left out is 1.3 times too fast, 1.6 at the 90th percentile
 //
 // Source: calibration.hpp over TensorRT-LLM 1.0's rows; a test compares the first and the last with what hold-outs give. The
 // last is wider than its one family earned, since it is one. Level .9.

@@ -179,7 +179,7 @@ template <class Law>
   return out;
 }
 
-// A lifetime's requests are not known: what each of several numbers of them would have wanted, and what one size costs over all.
+// Requests of a lifetime are not known: what each of several numbers of them wanted, and what one size costs over all.
 struct DemandSpread {
   std::vector<Parameters> best;  // of each number of requests
   Parameters chosen;             // least mean cost
