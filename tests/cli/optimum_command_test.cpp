@@ -13,9 +13,11 @@
 
 namespace {
 
+using cli::Arguments;
 using cli::ask;
 using cli::check_refused;
 using cli::Json;
+using cli::operator+;
 
 }  // namespace
 
@@ -219,4 +221,26 @@ TEST_CASE("the file of a fit says for itself what it lacks") {
         CHECK(w["message"].get<std::string>().find("holds no resamples") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("a lifetime of requests is priced by the serving model, with its flat region, and keeps a limit of latency") {
+  const Arguments base = {
+      "optimum",       "--law",    "hoffmann-2022-rounded", "--loss", "1.95",        "--demand", "1e10",
+      "--train-price", "2.5USD/h", "--serve-precision",     "fp8",    "--train-mfu", "0.4"};
+  const Json answer = ask(base);
+  const Json& free = answer["result"];
+  CHECK(cli::warns(answer, "assumed_family"));
+  CHECK(free["cost_usd"].get<double>() ==
+        near(free["training_usd"].get<double>() + free["serving_usd"].get<double>(), 1e-12));
+  REQUIRE(free["flat_regions"].size() == 2);
+  CHECK(free["flat_regions"][1]["parameters"]["low"] < free["parameters"]);
+  CHECK(free["flat_regions"][1]["parameters"]["high"] > free["parameters"]);
+  CHECK(free["training_only"]["parameters"] > free["parameters"]);
+  CHECK(free["saving_fraction"].get<double>() > 0);
+  const Json tight = ask(base + Arguments{"--tpot", "15ms"})["result"];
+  CHECK(tight["cost_usd"] > free["cost_usd"]);
+  check_refused(base + Arguments{"--tpot", "1us"}, 3, "keep the limits");
+  check_refused(base + Arguments{"--output-mfu", "0.2"}, 2, "--output-mfu");
+  check_refused({"optimum", "--loss", "1.95", "--tpot", "15ms"}, 2, "--demand");
+  check_refused({"optimum", "--loss", "1.95", "--flop", "1e24", "--demand", "1e10"}, 2, "--flop");
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "demand_source.hpp"
 #include "estimator_source.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/fit/fit_file.hpp"
@@ -28,6 +29,7 @@ struct OptimumOptions {
   Text active_share;
   LawPoint others;  // the law's other inputs
   std::string level = "0.9";
+  DemandOptions demand;
 };
 
 template <class Q>
@@ -168,7 +170,56 @@ std::vector<std::string> names_of(const std::string& list) {
   return out;
 }
 
+// What a lifetime of requests is trained and served on; without a price it is the catalog's latest.
+DemandMachines machines_of(const Session& session, const OptimumOptions& o) {
+  DemandMachines on;
+  on.train = session.catalog.accelerator(o.train_accelerator.value_or("h100-sxm"), "--train-accelerator");
+  on.serve = session.catalog.accelerator(o.serve_accelerator.value_or(on.train.name), "--serve-accelerator");
+  on.train_precision = precision_of(o.train_precision, "--train-precision");
+  on.serve_precision = precision_of(o.serve_precision, "--serve-precision");
+  static_cast<void>(dense_peak(on.train, on.train_precision, "--train-accelerator"));
+  const auto price = [&session](const Text& text, const char* option, const catalog::Accelerator& a) {
+    if (text) return parse<DollarsPerHour>(*text, option);
+    if (const auto known = session.catalog.latest_price(a.name)) return *known->typical;
+    throw Error(Failure::usage, "missing_option", option, "is needed: no price is known for " + a.name);
+  };
+  on.train_price = price(o.train_price, "--train-price", on.train);
+  on.serve_price = !o.serve_price && on.serve.name == on.train.name ? on.train_price
+                                                                    : price(o.serve_price, "--serve-price", on.serve);
+  on.train_mfu = given<Fraction>(o.train_mfu, "--train-mfu").value_or(Fraction(0.5));
+  return on;
+}
+
+Answer answer_lifetime(const Session& session, const OptimumOptions& o) {
+  for (const auto& [text, option] : {std::pair(&o.params, "--params"),
+                                     {&o.max_params, "--max-params"},
+                                     {&o.tokens, "--tokens"},
+                                     {&o.unique_tokens, "--unique-tokens"},
+                                     {&o.inference_tokens, "--inference-tokens"},
+                                     {&o.input_tokens, "--input-tokens"},
+                                     {&o.output_tokens, "--output-tokens"},
+                                     {&o.input_mfu, "--input-mfu"},
+                                     {&o.output_mfu, "--output-mfu"},
+                                     {&o.serve_count, "--serve-count"},
+                                     {&o.serve_usable, "--serve-usable"},
+                                     {&o.deadline, "--deadline"},
+                                     {&o.active_share, "--active-share"}}) {
+    if (*text)
+      throw Error(Failure::usage, "conflict", option, "has no place beside --demand, whose serving is modelled");
+  }
+  if (!o.demand.requests)
+    throw Error(Failure::usage, "missing_option", "--demand", "is needed with " + o.demand.given().value_or(""));
+  if (o.flop.has_value() == o.loss.has_value())
+    throw Error(Failure::usage, "bad_question", "--flop", "or --loss is needed with --demand, and one of them");
+  if (names_of(o.laws).size() != 1)
+    throw Error(Failure::usage, "bad_question", "--law", "must name one law with --demand, got " + o.laws);
+  return answer_demand(fit::find_any_law(o.laws, "--law", session.catalog), o.demand, machines_of(session, o),
+                       given<Flop>(o.flop, "--flop"),
+                       o.loss ? std::optional(parse_number(*o.loss, "--loss")) : std::nullopt);
+}
+
 Answer answer_optimum(const Session& session, const OptimumOptions& o) {
+  if (o.demand.given()) return answer_lifetime(session, o);
   optimum::Question q;
   q.budget = given<Flop>(o.flop, "--flop");
   if (o.loss) q.loss = parse_number(*o.loss, "--loss");
@@ -277,6 +328,8 @@ void add_optimum(Program& program) {
   sub.option("--inference-tokens", o->inference_tokens, "Tokens of a lifetime of serving, in and out");
   sub.option("--input-tokens", o->input_tokens, "Or those read");
   sub.option("--output-tokens", o->output_tokens, "and those written, whose FLOP may cost more");
+  sub.group("A lifetime of requests, served by the serving model");
+  add_demand(sub, o->demand);
   sub.group("The machine that must hold the weights");
   sub.option("--serve-count", o->serve_count, "Accelerators of --serve-accelerator (h100-sxm if not given)");
   sub.option("--serve-usable", o->serve_usable, "Share of their memory that weights may take; 90% if not given");

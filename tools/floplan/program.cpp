@@ -54,7 +54,7 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
     const std::string group = name.substr(0, space);
     const auto same_name = [&group](CLI::App* app) { return app->get_name() == group; };
     if (const auto groups = state.app.get_subcommands(same_name); !groups.empty()) {
-      parent = groups.front();
+      parent = groups.front();  // a group, or a command that also answers by itself
     } else {
       parent =
           state.app.add_subcommand(group, group == "law" ? "One scaling law of the catalog, or of a fit's file"

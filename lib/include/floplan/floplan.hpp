@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, steps, failures, plans.
+// Everything of floplan::floplan that answers questions: laws, shapes, catalogs, steps, serving, failures, plans.
 //
 //   #include <floplan/floplan.hpp>
 //
@@ -46,3 +46,9 @@
 #include "floplan/reliability/two_tiers.hpp"
 #include "floplan/reliability/unexplained_loss.hpp"
 #include "floplan/reliability/whole_run.hpp"
+#include "floplan/serving/benchmark_run.hpp"
+#include "floplan/serving/frontier.hpp"
+#include "floplan/serving/ideal_time.hpp"
+#include "floplan/serving/lifetime_purchase.hpp"
+#include "floplan/serving/serving_cost.hpp"
+#include "floplan/serving/serving_report.hpp"

@@ -7,6 +7,7 @@
 //   plan_figures.hpp      of a plan, and of the catalog's published run
 //   cluster_figures.hpp   of a plan's layouts: where a step's time goes, and what the size of the cluster does to it
 //   law_figures.hpp       of the catalog's laws: what each would buy, contours, serving, repetition, tasks
+//   serving_figures.hpp   of serving: latency against throughput, and what a model's lifetime of requests costs
 //   fit_figures.hpp       of training runs: the law, its residuals, its predictions, against published laws
 //   isoflop_figures.hpp   of training runs: the profiles at fixed budgets, their minima, the parabola's bias
 //
@@ -23,12 +24,14 @@
 #include "floplan/report/isoflop_figures.hpp"
 #include "floplan/report/law_figures.hpp"
 #include "floplan/report/plan_figures.hpp"
+#include "floplan/report/serving_figures.hpp"
 
 namespace floplan::report {
 
 [[nodiscard]] inline std::vector<Figure> figures() {
   std::vector<Figure> out = plan_figures();
-  for (std::vector<Figure> more : {cluster_figures(), law_figures(), fit_figures(), isoflop_figures()}) {
+  for (std::vector<Figure> more :
+       {cluster_figures(), law_figures(), serving_figures(), fit_figures(), isoflop_figures()}) {
     std::move(more.begin(), more.end(), std::back_inserter(out));
   }
   return out;
