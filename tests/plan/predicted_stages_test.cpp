@@ -348,29 +348,14 @@ TEST_CASE("chunks of layers are interleaved only with as many microbatches as st
   CHECK(warns(make_plan(read(few + "mfu = 0.3\n" + layout)).warnings, "layout_not_checked", "got 2 for PP 4"));
 }
 
-TEST_CASE("a search finds the layout that a look at every layout finds") {
+TEST_CASE("a plan's search takes the layout that a search of its cluster finds") {
   const std::string search = "[[stage]]\ntokens = \"1T\"\ncount = 64\nglobal_batch = 64\nlayout = \"search\"\n";
   const Request r = read("model = \"llama-3.1-8b\"\naccelerator = \"h100-sxm\"\n" + search);
-  const plan::FoundLayout found = plan::best_layout(r, r.stages[0]);
-  double best = 1e300;
-  std::size_t all = 0;
-  plan::detail::visit_layouts(r, r.stages[0], [&](plan::SettledLayout l) {
-    for (const auto& sharding : architecture::sharding_words) {
-      for (const auto& recompute : architecture::recompute_words) {
-        l.sharding = sharding.second;
-        l.recompute = recompute.second;
-        if (l.sharding != plan::Sharding::none && l.degrees.data * l.degrees.context == 1) continue;
-        ++all;
-        const auto memory = architecture::training_memory(*r.shape, l.degrees, plan::memory_options(r, r.stages[0], l));
-        if (!memory.fits(*r.accelerator.memory).fits) continue;
-        best = std::min(best, cluster::step_time(plan::step_request(r, r.stages[0], l)).step.value);
-      }
-    }
-  });
-  CHECK(found.tried == all);
+  const cluster::LayoutSearchReport found = plan::best_layouts(r, r.stages[0]);
   const Plan p = make_plan(r);
-  CHECK(p.main().step_time->value == best);
-  CHECK(p.main().model->layout.degrees == found.layout.degrees);
+  CHECK(*p.main().step_time == found.best.front().step);
+  CHECK(p.main().model->memory->total() == found.best.front().memory);
+  CHECK(p.main().model->layout.degrees == found.best.front().layout);
   CHECK(*p.main().model->fits);
   CHECK(warns(p.warnings, "layout_searched", "shortest predicted step"));
   CHECK(p.main().request.search);

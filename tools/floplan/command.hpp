@@ -129,6 +129,7 @@ void add_coverage(Program& program);
 void add_optimum(Program& program);
 void add_plan(Program& program);
 void add_step(Program& program);
+void add_layout_search(Program& program);
 void add_serve(Program& program);
 void add_export(Program& program);
 

@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   Program program;
   add_plan(program);
   add_step(program);
+  add_layout_search(program);
   add_serve(program);
   add_predict(program);
   add_optimum(program);

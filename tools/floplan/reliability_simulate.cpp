@@ -66,8 +66,10 @@ Answer spares_command(const Session&, const SpareOptions& o) {
   q.level = parse<Fraction>(o.level, "--level").value;
   const reliability::SpareReport least = reliability::spares_for(q);
   Answer answer;
-  answer.inputs = {
-      {"nodes", report::count_json(q.nodes)}, {"rate_per_node_day", q.rate_per_node_day}, {"repair_s", q.repair.value}, {"level", q.level}};
+  answer.inputs = {{"nodes", report::count_json(q.nodes)},
+                   {"rate_per_node_day", q.rate_per_node_day},
+                   {"repair_s", q.repair.value},
+                   {"level", q.level}};
   answer.result = report::to_json(least);
   report::Table table({"spares", "stands still (Erlang B)", "too few (Palm)"});
   const int shown = o.spares ? static_cast<int>(whole_number(o.spares, "--spares", 1)) : least.spares();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include "cluster_source.hpp"
 #include "command.hpp"
 #include "floplan/architecture/layout_words.hpp"
 #include "floplan/catalog/find_model.hpp"
 #include "floplan/cluster/calibration.hpp"
 #include "floplan/cluster/efficiencies_file.hpp"
-#include "floplan/cluster/known_stack.hpp"
 #include "floplan/cluster/layout_order.hpp"
 #include "floplan/cluster/left_out.hpp"
-#include "floplan/cluster/stack_words.hpp"
 #include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
@@ -24,33 +23,13 @@ namespace {
 
 struct StepOptions {
   std::vector<std::string> validate;
-  Text model, accelerator, seq, efficiencies, stack, scaling;
+  Text model, accelerator, seq;
   bool left_out = false;
   std::string precision = "bf16";
   std::string attention_flop = "causal";
   LayoutOptions layout;
-  Text attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes;
+  ClusterOptions cluster;
 };
-
-cluster::SoftwareStack stack_of(const StepOptions& o, const catalog::Stack* known) {
-  cluster::SoftwareStack s = known != nullptr ? cluster::known_stack(*known) : cluster::SoftwareStack();
-  const auto take = [&s](const Text& word, const char* fact, const char* option) {
-    if (word) cluster::give(s, fact, *word, option);
-  };
-  take(o.attention, "attention", "--attention");
-  take(o.elementwise, "elementwise", "--elementwise");
-  take(o.host, "host", "--host");
-  take(o.sequence_parallel, "sequence_parallel", "--sequence-parallel");
-  take(o.overlap, "overlap", "--overlap");
-  take(o.scatter_gather, "scatter_gather", "--scatter-gather");
-  take(o.gradient_bytes, "gradient_bytes", "--gradient-bytes");
-  return s;
-}
-
-cluster::Efficiencies efficiencies_of(const StepOptions& o) {
-  return o.efficiencies ? cluster::read_efficiencies(read_text_file(*o.efficiencies), *o.efficiencies)
-                        : cluster::Efficiencies();
-}
 
 // The rows of all files together.
 cluster::MeasuredSteps measured_steps(const Session& session, const std::vector<std::string>& files) {
@@ -71,7 +50,7 @@ cluster::MeasuredSteps measured_steps(const Session& session, const std::vector<
 
 Answer validate(const Session& session, const StepOptions& o) {
   cluster::MeasuredSteps rows = measured_steps(session, o.validate);
-  for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o);
+  for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o.cluster);
   const cluster::Validation v = cluster::validate(rows);
   const std::vector<cluster::LayoutSet> sets = cluster::layout_sets(rows, 5);
   Answer answer;
@@ -160,8 +139,6 @@ Answer calibrate(const Session& session, const CalibrateOptions& o) {
 Answer answer_step(const Session& session, const StepOptions& o) {
   if (!o.validate.empty()) return validate(session, o);
   if (o.left_out) throw Error(Failure::usage, "missing_option", "--left-out", "needs --validate");
-  if (o.scaling && *o.scaling != "block" && *o.scaling != "tensor")
-    throw Error(Failure::usage, "bad_value", "--scaling", "must be tensor or block, got \"" + *o.scaling + "\"");
   if (!o.model) throw Error(Failure::usage, "missing_option", "--model", "is needed");
   if (!o.accelerator) throw Error(Failure::usage, "missing_option", "--accelerator", "is needed");
   Answer answer;
@@ -187,7 +164,6 @@ Answer answer_step(const Session& session, const StepOptions& o) {
     }
   }
   TrainingLayout cut = layout_of(options, sequence, answer.warnings);
-  r.machine = cluster::machine_of(on);
   r.layout = cut.layout;
   r.microbatch = cut.memory.activation.microbatch;
   r.global_batch = whole_number(options.global_batch, "--global-batch", 1);
@@ -195,14 +171,8 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   r.precision = catalog::precision_named(o.precision, "--precision");
   r.sharding = cut.memory.sharding;
   r.recompute = cut.memory.activation.recompute;
-  r.block_scaled = o.scaling ? *o.scaling == "block" : r.precision == catalog::Precision::fp4;
-  std::optional<catalog::Stack> known;
-  if (o.stack) known = catalog::stack_named(session.catalog, *o.stack, "--stack");
-  r.stack = stack_of(o, known ? &*known : nullptr);
-  r.efficiencies = efficiencies_of(o);
-  r.convention = o.attention_flop == "causal" ? law::FlopConvention::causal
-                 : o.attention_flop == "full" ? law::FlopConvention::full
-                                              : law::FlopConvention::six_n;
+  const bool known = take_cluster(session, o.cluster, on, r);
+  r.convention = attention_convention(o.attention_flop);
   const cluster::StepReport step = cluster::step_time(r);
 
   cut.memory.activation.sequence_parallel = r.stack.sequence_parallel.value;
@@ -213,7 +183,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   for (const auto* list : {&step.warnings, &step.assumptions}) {
     answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
   }
-  const cluster::StepBand band = cluster::step_band(r, known.has_value());
+  const cluster::StepBand band = cluster::step_band(r, known);
   answer.inputs = {{"model", found.model.name},
                    {"accelerator", on.name},
                    {"global_batch", r.global_batch},
@@ -250,20 +220,7 @@ void add_step(Program& program) {
              "Instead: a CSV of measured steps (once a file), and how far predictions are from them");
   add_layout(sub, o->layout, "The parallel layout");
   sub.flag("--left-out", o->left_out, "With --validate: also by fits without the publisher of each row");
-  sub.option("--efficiencies", o->efficiencies,
-             "A TOML file of step calibrate; the published ones where none is given");
-  sub.group("The software, where it is known: what is not given is assumed, and widens the band");
-  sub.option("--stack", o->stack,
-             "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (data/catalog/stacks.csv)");
-  sub.option("--scaling", o->scaling, "Of values in 8 and 4 bits: tensor, or block (MXFP8, NVFP4)");
-  sub.option("--attention", o->attention, "Attention kernels: current, early (the first fused ones) or unfused");
-  sub.option("--elementwise", o->elementwise, "Elementwise kernels: fused or eager");
-  sub.option("--host", o->host, "How long a layer keeps the host: graphs, fast or slow");
-  sub.option("--sequence-parallel", o->sequence_parallel, "yes or no");
-  sub.option("--overlap", o->overlap, "Whether communication overlaps with products: yes or no");
-  sub.option("--scatter-gather", o->scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
-  sub.option("--gradient-bytes", o->gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
-  sub.group("");
+  add_cluster(sub, o->cluster);
 
   const auto c = std::make_shared<CalibrateOptions>();
   sub = program.add(

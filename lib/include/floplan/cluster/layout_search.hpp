@@ -218,7 +218,8 @@ class SplitSearch {
   return {Failure::infeasible, "no_layout", "layout",
           "a layout of " + on_what(search) + " must be possible, and none is: of " + std::to_string(splits) +
               " ways to split them into TP x CP x PP x DP" + search.fixed.describe() +
-              (splits == 0 ? ", not one divides the heads" : ", " + rules)};
+              (splits == 0 ? ", not one divides the heads" : ", " + rules) +
+              nearest_sizes(search.step, search.accelerators)};
 }
 
 [[nodiscard]] inline Error none_fits(const LayoutSearch& search, const LayoutSearchReport& report) {

@@ -132,6 +132,34 @@ template <class T>
   return out;
 }
 
+// Whether some layout of these accelerators can be run, memory aside: what every one of them must divide, it does.
+[[nodiscard]] inline bool can_be_split(const StepRequest& r, Count accelerators, const LayoutChoice& fixed) {
+  const architecture::Transformer& t = r.shape;
+  for (const AcceleratorSplit& s : accelerator_splits(r, accelerators, fixed)) {
+    if (r.global_batch % s.data == 0 && s.pipeline <= t.layers &&
+        (t.layers % s.pipeline == 0 || (t.layers + 2) % s.pipeline == 0) &&
+        r.sequence_length % (s.context * s.tensor) == 0 && t.ffn_width % s.tensor == 0)
+      return true;
+  }
+  return false;
+}
+
+// Whole domains that can be split, one smaller and one larger, up to a quarter away: " (99840 and 100352 can)".
+[[nodiscard]] inline std::string nearest_sizes(const StepRequest& r, Count accelerators) {
+  const double node = r.machine.scale_up_domain.value;
+  const double nodes = accelerators / Count(node);
+  std::string out;
+  for (const double sign : {-1.0, 1.0}) {
+    for (double n = sign < 0 ? std::ceil(nodes) - 1 : std::floor(nodes) + 1;
+         n >= 1 && std::abs(n - nodes) <= nodes / 4 && n * node <= 1e6; n += sign) {
+      if (!can_be_split(r, Count(n * node), {})) continue;
+      out += (out.empty() ? " (" : " and ") + print_short(Count(n * node));
+      break;
+    }
+  }
+  return out.empty() ? "" : out + " can)";
+}
+
 [[nodiscard]] inline std::vector<std::int64_t> interleavings(const StepRequest& r, const LayoutChoice& fixed) {
   const std::int64_t layers = r.shape.layers;
   const std::int64_t stages = r.layout.pipeline;

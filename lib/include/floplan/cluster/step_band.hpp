@@ -16,14 +16,14 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string_view>
+#include <string>
 
 #include "floplan/cluster/step_request.hpp"
 
 namespace floplan::cluster {
 
 struct StepBand {
-  std::string_view of;       // the class
+  std::string of;            // the class
   double low = 1, high = 1;  // factors of the predicted step
   double level = 0.9;
   double coverage = 0;   // of rows of publishers that the band was not made of

@@ -111,8 +111,7 @@ struct Validation {
       inside += row.inside ? 1 : 0;
     }
     if (errors.empty()) continue;
-    out.classes.push_back(
-        {of, group_error(std::string(step_band(of).of), errors), inside / static_cast<double>(errors.size())});
+    out.classes.push_back({of, group_error(step_band(of).of, errors), inside / static_cast<double>(errors.size())});
   }
   out.all = group_error("all", all);
   return out;

@@ -26,8 +26,12 @@
 namespace floplan::report {
 
 [[nodiscard]] inline Json band_json(const cluster::StepReport& s, const cluster::StepBand& band) {
-  return {{"low", s.step.value * band.low}, {"high", s.step.value * band.high}, {"level", band.level},
-          {"class", std::string(band.of)},  {"coverage", band.coverage},        {"rows", band.rows}};
+  return {{"low", s.step.value * band.low},
+          {"high", s.step.value * band.high},
+          {"level", band.level},
+          {"class", band.of},
+          {"coverage", band.coverage},
+          {"rows", band.rows}};
 }
 
 [[nodiscard]] inline Json step_json(const cluster::StepReport& s, const cluster::StepBand& band) {
@@ -84,7 +88,7 @@ namespace floplan::report {
 }
 
 [[nodiscard]] inline std::string step_text(const cluster::StepReport& s, const cluster::StepBand& band) {
-  return s.describe() + "\n" + "measured steps of this class (" + std::string(band.of) + ") lie from " +
+  return s.describe() + "\n" + "measured steps of this class (" + band.of + ") lie from " +
          print(s.step * band.low, 3) + " to " + print(s.step * band.high, 3) + " in nine of ten cases\n\n" +
          step_table(s).text();
 }
@@ -128,7 +132,7 @@ namespace floplan::report {
   for (const cluster::StepError& r : v.rows) {
     rows.push_back({{"id", r.id},
                     {"group", r.group},
-                    {"class", std::string(cluster::step_band(r.of).of)},
+                    {"class", cluster::step_band(r.of).of},
                     {"inside_band", r.inside},
                     {"measured_s", r.measured.value},
                     {"predicted_s", r.predicted.step},

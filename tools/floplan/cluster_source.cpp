@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cluster_source.hpp"
+
+#include "floplan/cluster/efficiencies_file.hpp"
+#include "floplan/cluster/known_stack.hpp"
+#include "floplan/cluster/stack_words.hpp"
+#include "floplan/core/file.hpp"
+
+namespace floplan::cli {
+
+namespace {
+
+cluster::MachineOptions machine_options(const ClusterOptions& o) {
+  cluster::MachineOptions out;
+  const auto take = [](const Text& text, const char* option, auto& target) {
+    using Value = typename std::remove_reference_t<decltype(target)>::value_type;
+    if (text) target = parse<Value>(*text, option);
+  };
+  take(o.gemm_ceiling, "--gemm-ceiling", out.gemm_ceiling);
+  take(o.memory_bandwidth, "--memory-bandwidth", out.memory_bandwidth);
+  take(o.scale_up, "--scale-up", out.scale_up);
+  take(o.scale_up_domain, "--scale-up-domain", out.scale_up_domain);
+  take(o.network, "--network", out.network);
+  if (o.pod) out.pod = Count(static_cast<double>(whole_number(o.pod, "--pod", 1)));
+  if (o.oversubscription) {
+    if (!o.pod) throw Error(Failure::usage, "missing_option", "--pod", "is needed with --oversubscription");
+    out.oversubscription = parse_between(*o.oversubscription, "--oversubscription", Count(1), Count(1000)).value;
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_cluster(Subcommand& sub, ClusterOptions& o) {
+  sub.group("The machine, where it is not as the catalog says");
+  sub.option("--gemm-ceiling", o.gemm_ceiling, "The best bf16 matrix product measured on the part, as 794TFLOP/s");
+  sub.option("--memory-bandwidth", o.memory_bandwidth, "Of the part's memory, as 3.35TB/s");
+  sub.option("--scale-up", o.scale_up, "One direction of one accelerator's fast links, as 450GB/s");
+  sub.option("--scale-up-domain", o.scale_up_domain, "Accelerators that those links join, as 8 or 72");
+  sub.option("--network", o.network, "One direction of one accelerator's network card, as 400Gb/s");
+  sub.option("--pod", o.pod, "Accelerators that the network joins at full bandwidth; all, if not given");
+  sub.option("--oversubscription", o.oversubscription, "Above a pod, as 7 for 1:7");
+  sub.group("The software, where it is known: what is not given is assumed, and widens the band");
+  sub.option("--stack", o.stack,
+             "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (data/catalog/stacks.csv)");
+  sub.option("--scaling", o.scaling, "Of values in 8 and 4 bits: tensor, or block (MXFP8, NVFP4)");
+  sub.option("--attention", o.attention, "Attention kernels: current, early (the first fused ones) or unfused");
+  sub.option("--elementwise", o.elementwise, "Elementwise kernels: fused or eager");
+  sub.option("--host", o.host, "How long a layer keeps the host: graphs, fast or slow");
+  sub.option("--sequence-parallel", o.sequence_parallel, "yes or no");
+  sub.option("--overlap", o.overlap, "Whether communication overlaps with products: yes or no");
+  sub.option("--scatter-gather", o.scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
+  sub.option("--gradient-bytes", o.gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
+  sub.option("--efficiencies", o.efficiencies, "A TOML file of step calibrate; the published ones where none is given");
+  sub.group("");
+}
+
+cluster::Efficiencies efficiencies_of(const ClusterOptions& o) {
+  return o.efficiencies ? cluster::read_efficiencies(read_text_file(*o.efficiencies), *o.efficiencies)
+                        : cluster::Efficiencies();
+}
+
+bool take_cluster(const Session& session, const ClusterOptions& o, const catalog::Accelerator& on,
+                  cluster::StepRequest& r) {
+  if (o.scaling && *o.scaling != "block" && *o.scaling != "tensor")
+    throw Error(Failure::usage, "bad_value", "--scaling", "must be tensor or block, got \"" + *o.scaling + "\"");
+  r.machine = cluster::machine_of(on, machine_options(o));
+  r.block_scaled = o.scaling ? *o.scaling == "block" : r.precision == catalog::Precision::fp4;
+  if (o.stack) r.stack = cluster::known_stack(catalog::stack_named(session.catalog, *o.stack, "--stack"));
+  const auto give = [&r](const Text& word, const char* fact, const char* option) {
+    if (word) cluster::give(r.stack, fact, *word, option);
+  };
+  give(o.attention, "attention", "--attention");
+  give(o.elementwise, "elementwise", "--elementwise");
+  give(o.host, "host", "--host");
+  give(o.sequence_parallel, "sequence_parallel", "--sequence-parallel");
+  give(o.overlap, "overlap", "--overlap");
+  give(o.scatter_gather, "scatter_gather", "--scatter-gather");
+  give(o.gradient_bytes, "gradient_bytes", "--gradient-bytes");
+  r.efficiencies = efficiencies_of(o);
+  return o.stack.has_value();
+}
+
+law::FlopConvention attention_convention(const std::string& word) {
+  return word == "causal" ? law::FlopConvention::causal
+         : word == "full" ? law::FlopConvention::full
+                          : law::FlopConvention::six_n;
+}
+
+}  // namespace floplan::cli
