@@ -73,7 +73,8 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
   const std::string to = folder.path().string();
   const Json answer = ask({"export", "all", "--out", to});
   CHECK(answer.at("result").at("simulated_runs") == true);
-  CHECK(answer["result"].at("left_out").empty());
+  REQUIRE(answer["result"].at("left_out").size() == 1);
+  CHECK(answer["result"]["left_out"][0].at("figure") == "step_validation");  // of measured steps, and none were given
   CHECK(answer["inputs"].at("runs").is_null());
   CHECK(cli::run({"export", "fit_residuals", "--out", to}).out.find("simulated") != std::string::npos);
   const std::string runs = (folder / "example_runs.csv").string();
@@ -96,7 +97,7 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
     left_out.push_back(one.at("figure"));
   }
   CHECK(left_out == std::vector<std::string>{"ettr_by_cluster_size", "timeline_by_stage", "step_breakdown",
-                                             "mfu_by_count", "example_runs"});
+                                             "mfu_by_count", "layout_frontier", "step_validation", "example_runs"});
   for (const Json& file : mine["result"].at("files")) {
     const std::string name = file.at("figure").get<std::string>() + ".csv";
     INFO(name);
@@ -104,12 +105,29 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
   }
 }
 
+TEST_CASE("measured steps are drawn beside their predictions") {
+  const TemporaryFolder folder;
+  const std::string steps =
+      folder
+          .file(
+              "steps.csv",
+              "id,group,layers,d_model,heads,ffn,vocab,accelerator,n_gpus,tp,pp,dp,mbs,gbs,seq,precision,iter_time_s\n"
+              "a,mine,40,5120,40,20480,51200,a100-sxm-80gb,64,4,2,8,2,512,2048,bf16,20\n")
+          .string();
+  const std::string to = (folder / "out").string();
+  const Json answer = ask({"export", "step_validation", "--steps", steps, "--out", to});
+  CHECK(answer["result"]["files"][0].at("rows") == 1);
+  const CsvTable table = parse_csv(read_text_file(std::filesystem::path(to) / "step_validation.csv"), "s");
+  CHECK(table.row(0)[table.column("measured_s")] == "20");
+  check_refused({"export", "step_validation", "--out", to}, 5, "--steps");
+}
+
 TEST_CASE("runs are chosen by options, a plan given beside them is drawn too, and a refused figure is left out") {
   const TemporaryFolder folder;
   const std::string to = (folder / "out").string();
   const std::string runs = folder.file("runs.csv", runs_files::sweep()).string();
   const Json both = ask({"export", "all", "--runs", runs, "--where", "flops<9e20", "--count", "8192", "--out", to});
-  CHECK(both["result"]["left_out"].size() == 1);  // the example
+  CHECK(both["result"]["left_out"].size() == 2);  // the example, and measured steps
   CHECK(parse_csv(read_text_file(std::filesystem::path(to) / "fit_residuals.csv"), "r").size() == 27);
   ask({"export", "held_out_extrapolation", "--runs", runs, "--hold-out-above", "2e20", "--out", to});
   const CsvTable held = parse_csv(read_text_file(std::filesystem::path(to) / "held_out_extrapolation.csv"), "h");

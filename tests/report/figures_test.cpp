@@ -163,8 +163,25 @@ TEST_CASE(
   CHECK(largest == 16384);
 }
 
+TEST_CASE("along the frontier memory falls as steps grow, and the plan's own layout is not beyond it") {
+  const CsvTable t = table_of("layout_frontier", request());
+  REQUIRE(t.size() > 3);
+  CHECK(t.row(0)[t.column("of")] == "plan");
+  for (std::size_t i = 1; i < t.size(); ++i) {
+    CHECK(t.row(i)[t.column("of")] == "frontier");
+    CHECK((t.row(i)[t.column("fits")] == "yes") == (at(t, i, "memory_gb") <= at(t, i, "capacity_gb")));
+    if (i > 1) CHECK(at(t, i, "step_s") >= at(t, i - 1, "step_s"));
+    if (i > 1) CHECK(at(t, i, "memory_gb") < at(t, i - 1, "memory_gb"));
+  }
+  bool beaten = false;
+  for (std::size_t i = 1; i < t.size(); ++i) {
+    beaten = beaten || (at(t, i, "step_s") <= at(t, 0, "step_s") && at(t, i, "memory_gb") <= at(t, 0, "memory_gb"));
+  }
+  CHECK(beaten);
+}
+
 TEST_CASE("a plan without layouts has no figure of them") {
-  for (const char* name : {"step_breakdown", "mfu_by_count"}) {
+  for (const char* name : {"step_breakdown", "mfu_by_count", "layout_frontier", "step_validation"}) {
     const Error e = thrown::by([&] { (void)table_of(name, requests::only_failures()); });
     CHECK(e.failure() == Failure::no_answer);
   }

@@ -18,6 +18,7 @@ struct ExportOptions {
   std::string figure;
   std::string folder;
   std::string jitter = "10%";
+  std::string steps;  // a file; empty: none
   Text hold_out;
   RunOptions runs;
   PlanOptions source;
@@ -40,9 +41,8 @@ Answer list() {
   }
   answer.text +=
       "in brackets what a figure is computed from: what is built in (catalog), a plan (Llama 3.1 405B if none is "
-      "given), or training "
-      "runs "
-      "(--runs; a simulated sweep if none are given)\n";
+      "given), training "
+      "runs (--runs; a simulated sweep if none are given), or measured steps (--steps)\n";
   answer.result = {{"figures", std::move(figures)}};
   answer.table = std::move(table);
   return answer;
@@ -81,6 +81,8 @@ report::FigureRuns runs_of(const ExportOptions& o, const std::optional<runs::Run
 
 // Why `all` leaves a figure out; empty where it does not.
 std::string no_input(const report::Figure& figure, const ExportOptions& o) {
+  if (figure.input == report::FigureInput::steps)
+    return o.steps.empty() ? "needs measured steps, and no --steps were given" : "";
   if (o.runs.files.empty()) return "";
   if (figure.input == report::FigureInput::plan && !o.source.given()) return "needs a plan, and runs alone were given";
   return figure.name == "example_runs" ? "the simulated example, and runs were given" : "";
@@ -104,7 +106,9 @@ Answer write(const Session& session, const ExportOptions& o) {
   Answer answer;
   std::optional<runs::RunTable> given;
   if (!o.runs.files.empty()) given = o.runs.read(answer.warnings, false);
-  const report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, given)};
+  report::FigureContext context{session.catalog, source.read(session.catalog), runs_of(o, given)};
+  if (!o.steps.empty())
+    context.steps = cluster::read_measured_steps(parse_csv(read_text_file(o.steps), o.steps), session.catalog);
   std::error_code error;
   std::filesystem::create_directories(o.folder, error);
   if (error) throw Error(Failure::data, "unwritable_file", o.folder, "cannot be made: " + error.message());
@@ -162,6 +166,7 @@ void add_export(Program& program) {
       [o](const Session& s) { return write(s, *o); }, Program::Out::folder);
   sub.positional("figure", o->figure, "A figure, all, or list (with --json or --csv: every column's meaning)");
   sub.option("--out", o->folder, "The folder to write to");
+  sub.option("--steps", o->steps, "Measured training steps, for step_validation: a CSV as step --validate reads");
   sub.group("Training runs, for figures of runs");
   sub.option("--runs", o->runs.files, std::string(runs_help) + "; may be repeated");
   o->runs.add_options(sub);

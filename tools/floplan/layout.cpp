@@ -108,7 +108,8 @@ Answer answer_layout(const Session& session, const LayoutCommandOptions& o) {
                 print(step.step * band.low, 3) + " to " + print(step.step * band.high, 3) + " in nine of ten cases";
   if (search.capacity)
     answer.text += "; " + print_short(*search.capacity) + " of memory, " + print_short(reserve) + " kept free";
-  answer.text += "\n\n" + answer.table->text() + "\nWhat memory buys in time, of all that can be run:\n\n" +
+  answer.text += "\n\n" + answer.table->text() +
+                 "\nWhat memory buys in time, of all that can be run and are at most twice as slow:\n\n" +
                  report::frontier_table(report).text();
   return answer;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Figures of a plan's layouts: where the time of a step goes, and what the size of the cluster does to it.
+// Figures of training steps: where the time of a plan's step goes, what the size of the cluster does to it, what memory buys
+// in time, and how predictions compare with measured steps.
 //
 //   for (const Figure& f : cluster_figures()) f.make({catalog, request}).csv()
 //
-// Both are of the step-time model (cluster/step_time.hpp), of stages whose rate is given too: then the model's step stands
+// layout_frontier searches the layouts of the same stage. step_validation needs measured steps (FigureContext::steps).
+// All are of the step-time model (cluster/step_time.hpp), of stages whose rate is given too: then the model's step stands
 // beside the given one. mfu_by_count takes the layout of the stage with most accelerator-hours and changes DP alone: with
 // the batch as it is, which DP must divide (strong scaling), and with a batch that grows with DP (weak scaling).
 //
 // Sources: cluster/step_terms.hpp; Llama 3's layouts are those of its Table 4.
 // Cost: microseconds a row; a search too where a stage asks for one.
-// Pitfall: a plan without layouts has neither figure, which is Error(no_answer); a row that does not fit in memory is there,
+// Pitfall: a plan without layouts has none of its figures, which is Error(no_answer); a row that does not fit in memory is there,
 // and says so in its last column.
 #pragma once
 
@@ -22,8 +24,11 @@
 #include <vector>
 
 #include "floplan/architecture/training_memory.hpp"
+#include "floplan/cluster/layout_search.hpp"
 #include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
+#include "floplan/cluster/validation.hpp"
+#include "floplan/plan/layout_choice.hpp"
 #include "floplan/plan/layout_model.hpp"
 #include "floplan/plan/planner.hpp"
 #include "floplan/report/figure.hpp"
@@ -94,14 +99,71 @@ inline void add_size(Table& out, const char* scaling, const plan::Request& r, co
            r.accelerator.memory ? Cell(memory <= *r.accelerator.memory ? "yes" : "no") : Cell()});
 }
 
-[[nodiscard]] inline Table size_table(const Figure& figure, const FigureContext& context) {
-  Table out(figure.header());
-  const plan::Plan p = plan::make_plan(context.request);
+// The stage with most accelerator-hours of those that have a layout.
+[[nodiscard]] inline const plan::StagePlan& main_laid_out(const plan::Plan& p) {
   const plan::StagePlan* main = nullptr;
   for (const plan::StagePlan& s : p.stages) {
     if (s.model && s.model->step && (main == nullptr || s.expected_hours > main->expected_hours)) main = &s;
   }
   if (main == nullptr) throw no_layout();
+  return *main;
+}
+
+[[nodiscard]] inline Table frontier_rows(const Figure& figure, const FigureContext& context) {
+  Table out(figure.header());
+  const plan::Plan p = plan::make_plan(context.request);
+  const plan::StagePlan& main = main_laid_out(p);
+  const cluster::LayoutSearch search = plan::layout_search(p.request, main.request);
+  const auto add = [&](const char* of, const cluster::RankedLayout& l) {
+    const auto degree = [](std::int64_t n) { return Cell(static_cast<double>(n), 9); };
+    out.add({of,
+             {l.step.value, 4},
+             {l.memory.value / 1e9, 4},
+             search.capacity ? Cell(search.capacity->value / 1e9, 4) : Cell(),
+             search.capacity ? Cell(l.fits ? "yes" : "no") : Cell(),
+             degree(l.layout.tensor),
+             degree(l.layout.context),
+             degree(l.layout.pipeline),
+             degree(l.layout.interleave),
+             degree(l.layout.data),
+             degree(l.layout.expert),
+             degree(l.microbatch),
+             architecture::to_text(l.sharding),
+             architecture::to_text(l.recompute)});
+  };
+  const plan::SettledLayout& own = main.model->layout;
+  cluster::RankedLayout planned{own.degrees, own.microbatch, own.sharding, own.recompute, main.model->step->step, {}};
+  planned.memory = main.model->memory->total();
+  planned.fits = !search.capacity || planned.memory <= *search.capacity;
+  add("plan", planned);
+  for (const cluster::RankedLayout& l : cluster::search_layouts(search).frontier) add("frontier", l);
+  return out;
+}
+
+[[nodiscard]] inline Table validation_rows(const Figure& figure, const FigureContext& context) {
+  if (!context.steps || context.steps->steps.empty())
+    throw Error(Failure::no_answer, "no_steps", "figure", "needs measured steps: --steps ROWS.csv");
+  Table out(figure.header());
+  for (const cluster::StepError& row : cluster::validate(*context.steps).rows) {
+    const cluster::StepBand band = cluster::step_band(row.of);
+    const double predicted = row.predicted.step;
+    out.add({row.id,
+             row.group,
+             {row.measured.value, 4},
+             {predicted, 4},
+             {100 * row.error, 3},
+             band.of,
+             {predicted * band.low, 4},
+             {predicted * band.high, 4},
+             row.inside ? "yes" : "no"});
+  }
+  return out;
+}
+
+[[nodiscard]] inline Table size_table(const Figure& figure, const FigureContext& context) {
+  Table out(figure.header());
+  const plan::Plan p = plan::make_plan(context.request);
+  const plan::StagePlan* main = &main_laid_out(p);
   const plan::SettledLayout& base = main->model->layout;
   const double group = base.degrees.accelerators().value / static_cast<double>(base.degrees.data);
   const auto add = [&](const char* scaling, std::int64_t data, double batch) {
@@ -168,6 +230,36 @@ inline void add_size(Table& out, const char* scaling, const plan::Request& r, co
        {"memory_gb", "of the pipeline stage that needs most, 1e9 bytes"},
        {"fits", "whether that is at most the accelerator's memory; blank where this is not known"}},
       detail::size_table));
+  out.push_back(
+      make_figure("layout_frontier", FigureInput::plan,
+                  "What memory buys in time: of all layouts of the main stage, those that no other beats in both",
+                  {{"of", "frontier: of all that can be run, whether they fit or not; plan: the plan's own layout"},
+                   {"step_s", "predicted"},
+                   {"memory_gb", "of the pipeline stage that needs most, 1e9 bytes"},
+                   {"capacity_gb", "of one accelerator, 1e9 bytes; blank where it is not known"},
+                   {"fits", "whether the one is at most the other"},
+                   {"tp", "tensor-parallel degree"},
+                   {"cp", "context-parallel degree"},
+                   {"pp", "pipeline-parallel degree"},
+                   {"vp", "chunks of layers a pipeline rank"},
+                   {"dp", "data-parallel degree"},
+                   {"ep", "expert-parallel degree"},
+                   {"microbatch", "sequences"},
+                   {"sharding", "what data-parallel ranks share"},
+                   {"recompute", "what the backward pass computes again"}},
+                  detail::frontier_rows));
+  out.push_back(make_figure("step_validation", FigureInput::steps,
+                            "Predicted against measured training steps, with the band of each row's class",
+                            {{"id", "of the row"},
+                             {"publisher", "its group"},
+                             {"measured_s", "of one step"},
+                             {"predicted_s", "of one step, by the shipped efficiencies"},
+                             {"error_percent", "predicted over measured, less one"},
+                             {"class", "how well part and software are known"},
+                             {"low_s", "lower end of the band that holds 90% of measured steps of this class"},
+                             {"high_s", "its upper end"},
+                             {"inside", "whether the measured step lies in it"}},
+                            detail::validation_rows));
   return out;
 }
 

@@ -6,7 +6,7 @@
 //   context.runs = FigureRuns{"mine.csv", rows, flop};        or one's own
 //   figure.make(context).csv()
 //
-// A figure needs the catalog alone, or a plan request, or training runs (Figure::input). Units are in the column names or
+// A figure needs the catalog alone, a plan request, training runs, or measured steps (Figure::input). Units are in the column names or
 // the columns' meanings; a blank cell is "not known" or "does not apply", as the meaning says, and never zero.
 //
 // Pitfall: make() throws Error(no_answer) where the runs do not support the figure: a law that is not identified has no
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "floplan/catalog/catalog.hpp"
+#include "floplan/cluster/measured_steps.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/report/example_sweep.hpp"
@@ -34,12 +35,13 @@ struct FigureColumn {
   std::string meaning;
 };
 
-enum class FigureInput { catalog, plan, runs };
+enum class FigureInput { catalog, plan, runs, steps };
 
 [[nodiscard]] inline std::string to_text(FigureInput input) {
   switch (input) {
     case FigureInput::plan: return "plan";
     case FigureInput::runs: return "runs";
+    case FigureInput::steps: return "steps";
     case FigureInput::catalog: break;
   }
   return "catalog";
@@ -69,6 +71,7 @@ struct FigureContext {
   catalog::Catalog catalog;
   plan::Request request;
   FigureRuns runs = FigureRuns::example();
+  std::optional<cluster::MeasuredSteps> steps = {};  // of training, that predictions are compared with
 };
 
 struct Figure {

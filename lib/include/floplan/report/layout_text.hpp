@@ -99,11 +99,12 @@ namespace detail {
   return t;
 }
 
-// What memory buys in time, from the fastest to the leanest.
-[[nodiscard]] inline Table frontier_table(const cluster::LayoutSearchReport& report) {
+// What memory buys in time, from the fastest to the leanest; those at most `slowest` times as slow as the fastest.
+[[nodiscard]] inline Table frontier_table(const cluster::LayoutSearchReport& report, double slowest = 2) {
   Table t(
       {"memory (GB)", "step (s)", "fits", "TP", "CP", "PP", "VP", "DP", "EP", "microbatch", "sharding", "recomputed"});
   for (const cluster::RankedLayout& l : report.frontier) {
+    if (l.step > slowest * report.frontier.front().step) break;
     std::vector<Cell> cells{{l.memory.value / 1e9, 3}, {l.step.value, 4}, l.fits ? "yes" : "no"};
     for (Cell& cell : detail::layout_cells(l)) cells.push_back(std::move(cell));
     t.add(std::move(cells));
