@@ -32,8 +32,8 @@
 
 #include "floplan/core/parallel_for.hpp"
 #include "floplan/reliability/control_variates.hpp"
-#include "floplan/reliability/run_summary.hpp"
 #include "floplan/reliability/run_simulator.hpp"
+#include "floplan/reliability/run_summary.hpp"
 
 namespace floplan::reliability {
 
