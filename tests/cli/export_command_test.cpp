@@ -18,12 +18,21 @@ using floplan::CsvTable;
 using floplan::parse_csv;
 using floplan::read_text_file;
 
+namespace {
+
+const std::string measured_step =
+    "id,group,layers,d_model,heads,ffn,vocab,accelerator,n_gpus,tp,pp,dp,mbs,gbs,seq,precision,iter_time_s\n"
+    "a,mine,40,5120,40,20480,51200,a100-sxm-80gb,64,4,2,8,2,512,2048,bf16,20\n";
+
+}  // namespace
+
 TEST_CASE("every figure's file has exactly the documented columns") {
   const TemporaryFolder folder;
   const Json list = ask({"export", "list"})["result"]["figures"];
   REQUIRE(list.size() >= 3);
   const std::string to = (folder / "a" / "b").string();  // made as needed
-  const Json files = ask({"export", "all", "--out", to})["result"]["files"];
+  const std::string steps = folder.file("steps.csv", measured_step).string();
+  const Json files = ask({"export", "all", "--steps", steps, "--out", to})["result"]["files"];
   REQUIRE(files.size() == list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string name = list[i].at("name");
@@ -37,7 +46,7 @@ TEST_CASE("every figure's file has exactly the documented columns") {
     std::vector<std::string> documented;
     std::vector<bool> may_be_blank;
     const std::string input = list[i].at("input");
-    CHECK((input == "catalog" || input == "plan" || input == "runs"));
+    CHECK((input == "catalog" || input == "plan" || input == "runs" || input == "steps"));
     for (const Json& column : list[i].at("columns")) {
       documented.push_back(column.at("name"));
       may_be_blank.push_back(column.at("meaning").get<std::string>().find("blank") != std::string::npos);
@@ -107,13 +116,7 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
 
 TEST_CASE("measured steps are drawn beside their predictions") {
   const TemporaryFolder folder;
-  const std::string steps =
-      folder
-          .file(
-              "steps.csv",
-              "id,group,layers,d_model,heads,ffn,vocab,accelerator,n_gpus,tp,pp,dp,mbs,gbs,seq,precision,iter_time_s\n"
-              "a,mine,40,5120,40,20480,51200,a100-sxm-80gb,64,4,2,8,2,512,2048,bf16,20\n")
-          .string();
+  const std::string steps = folder.file("steps.csv", measured_step).string();
   const std::string to = (folder / "out").string();
   const Json answer = ask({"export", "step_validation", "--steps", steps, "--out", to});
   CHECK(answer["result"]["files"][0].at("rows") == 1);
