@@ -88,6 +88,12 @@ Answer answer_layout(const Session& session, const LayoutCommandOptions& o) {
   const cluster::StepBand band = cluster::step_band(request, known);
   for (const auto* list : {&step.warnings, &step.assumptions})
     answer.warnings.insert(answer.warnings.end(), list->begin(), list->end());
+  if (on.memory) {
+    if (auto w = cluster::memory_caution(best.memory, *on.memory)) {
+      w->message += "; --memory-reserve keeps some free";
+      answer.warnings.push_back(std::move(*w));
+    }
+  }
   if (report.alike > 0) {
     answer.warnings.push_back(
         {"flat_optimum", std::to_string(report.alike) + " of the " + std::to_string(report.best.size() - 1) +

@@ -198,6 +198,8 @@ Answer answer_step(const Session& session, const StepOptions& o) {
     const architecture::MemoryFit fit = memory.fits(*on.memory);
     answer.text += fit.text + "\n";
     if (!fit.fits) answer.warnings.push_back({"does_not_fit", "the layout " + fit.text});
+    if (auto w = cluster::memory_caution(memory.worst_stage().total(), *on.memory))
+      answer.warnings.push_back(std::move(*w));
   } else {
     answer.text += memory.describe() + "\n";
   }

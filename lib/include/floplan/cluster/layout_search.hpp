@@ -212,7 +212,7 @@ class SplitSearch {
   std::string rules;
   std::size_t splits = 0;
   for (const auto& [rule, count] : report.refused) {
-    rules += (rules.empty() ? "" : "; ") + std::to_string(count) + " as " + rule;
+    rules += (rules.empty() ? "" : "; ") + std::to_string(count) + " break the rule that " + rule;
     splits += count;
   }
   return {Failure::infeasible, "no_layout", "layout",

@@ -92,8 +92,7 @@ inline void check_stages(const StepRequest& r) {
   if (!even && (layers + 2) % stages != 0) {
     if (r.uneven_stages) return;
     infeasible("does_not_divide", "PP must divide the layers, or layers + 2 with embedding and head as one each, got " +
-                                      std::to_string(stages) + " and " + std::to_string(layers) +
-                                      " (uneven_stages allows it)");
+                                      std::to_string(stages) + " and " + std::to_string(layers));
   }
   const std::int64_t slots = (even ? layers : layers + 2) / stages;
   if (slots % r.layout.interleave != 0 && !r.uneven_stages)

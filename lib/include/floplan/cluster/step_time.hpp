@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,16 @@ struct StepReport {
          "model are all that is published"});
   }
   return out;
+}
+
+// needed: by the fullest stage. What runtime and buffers take is not in it, and published steps that were close to a full
+// memory took 15 to 30% longer than predicted.
+[[nodiscard]] inline std::optional<Warning> memory_caution(Bytes needed, Bytes capacity) {
+  const double share = needed / capacity;
+  if (!(share > 0.9) || share > 1) return std::nullopt;
+  return Warning{"memory_nearly_full", "the layout fills " + print_number(100 * share, 3) +
+                                           "% of the memory, before what runtime and communication buffers take: it "
+                                           "may not run, and steps in a full memory took 15-30% longer than predicted"};
 }
 
 // Throws as check() does.
