@@ -215,7 +215,7 @@ TEST_CASE(
       request.efficiencies = e;
       return cluster::step_time(request).model_rate.value / 1e12;
     };
-    for (const std::size_t row : {1, 2}) {
+    for (const std::size_t row : {std::size_t{1}, std::size_t{2}}) {
       const reference::Row expected = reference::row("step_time_targets.csv", "llama row " + std::to_string(row + 1));
       CHECK(rate(llama.steps[row]) == near(expected.value(), expected.tolerance()));
     }

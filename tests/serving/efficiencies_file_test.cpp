@@ -33,15 +33,16 @@ TEST_CASE("a calibration that was written is read to the last bit, and names tha
 }
 
 TEST_CASE("a file that is no calibration is refused with its place") {
-  for (const auto& [text, words] : {std::pair<std::string, std::string>{"{}", "serve calibrate"},
-                                    {"[1]", "serve calibrate"},
-                                    {"{\"result\": {\"efficiencies\": 1}}", "serve calibrate"},
-                                    {file_of("\"gem\": {\"value\": 0.5}"), "fitted efficiencies"},
-                                    {file_of("\"gemm\": 0.5"), "number as its value"},
-                                    {file_of("\"gemm\": {\"value\": \"0.5\"}"), "number as its value"},
-                                    {file_of("\"gemm\": {\"value\": 1.5}"), "0.4 to 0.95"},
-                                    {file_of("\"gemm\": {\"value\": 1e999}"), "my.json"},
-                                    {"{", "my.json:1"}}) {
+  for (const auto& [given, words] : {std::pair<std::string, std::string>{"{}", "serve calibrate"},
+                                     {"[1]", "serve calibrate"},
+                                     {"{\"result\": {\"efficiencies\": 1}}", "serve calibrate"},
+                                     {file_of("\"gem\": {\"value\": 0.5}"), "fitted efficiencies"},
+                                     {file_of("\"gemm\": 0.5"), "number as its value"},
+                                     {file_of("\"gemm\": {\"value\": \"0.5\"}"), "number as its value"},
+                                     {file_of("\"gemm\": {\"value\": 1.5}"), "0.4 to 0.95"},
+                                     {file_of("\"gemm\": {\"value\": 1e999}"), "my.json"},
+                                     {"{", "my.json:1"}}) {
+    const std::string& text = given;
     CAPTURE(text);
     const Error error = thrown::by([&text] { (void)read_efficiencies(text, "my.json"); });
     CHECK(error.failure() == Failure::data);
