@@ -153,6 +153,9 @@ TEST_CASE("with weights cut over replicas, two layers or the larger table are wh
   CHECK(whole() == near(2 * 2 * shards.dense_layer().total(), 1e-14));
   o.gathered_layers = 0;
   CHECK(whole() == near(2 * (128256.0 / 8 * 16384 + 16384), 1e-14));
+  o.sharding = Sharding::zero3_no_reshard;
+  const double all = training_memory(t, {.tensor = 8, .data = 64}, o).stages[0].parameters.all().total();
+  CHECK(whole() == near(2 * all, 1e-14));
   o.sharding = Sharding::zero2;
   CHECK(whole() == 0);
 }

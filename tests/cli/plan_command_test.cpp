@@ -11,6 +11,7 @@
 #include "cli/json_shape.hpp"
 #include "floplan/core/quantity_text.hpp"
 #include "floplan/plan/request.hpp"
+#include "support/near.hpp"
 #include "support/reference.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -61,6 +62,10 @@ std::vector<Case> cases() {
       {"--overlap", "stack.overlap", "yes", "/result/stages/1/model/step_time_s"},
       {"--scatter-gather", "stack.scatter_gather", "no", "/inputs/stack/scatter_gather/value"},
       {"--gradient-bytes", "stack.gradient_bytes", "2", "/result/stages/1/model/step_time_s"},
+      {"--stack", "stack.name", "mosaicml-2023", "/result/stages/1/model/step_time_s"},
+      {"--context-exchange", "stack.context_exchange", "ring", "/result/stages/2/model/step_time_s"},
+      {"--network", "machine.network", "25GB/s", "/result/stages/1/model/step_time_s"},
+      {"--pod", "machine.pod", "3072", "/inputs/machine"},
       {"--achieved-spread", "achieved_spread", "10%", "/result/wall_clock_days/sd"},
       {"--rate-from", "reliability.rate_from", "kokolis-2024-rsc-1", "/result/mtbf_hours"},
       {"--rate", "reliability.rate_per_node_day", "8e-3", "/result/mtbf_hours"},
@@ -222,10 +227,32 @@ TEST_CASE("a rate is predicted from a layout or from a search, with its band, an
   check_refused(run, 2, "--achieved");
 }
 
+TEST_CASE("schedule, efficiencies and what joins the pods go together with other fields") {
+  const auto step = [](const Arguments& more) {
+    return ask(plan + more).at("result").at("stages").at(1).at("model").at("step_time_s").get<double>();
+  };
+  CHECK(step({"--vp", "1", "--schedule", "zero_bubble"}) < step({"--vp", "1"}));
+  CHECK(step({"--pod", "3072", "--oversubscription", "7"}) >= step({}));
+  CHECK(step({"--pod", "64", "--oversubscription", "7"}) > step({"--pod", "64"}));
+  const TemporaryFolder folder;
+  CHECK(step({"--efficiencies", folder.file("mine.toml", "measured_factor = 1.1\n").string()}) ==
+        near(1.1 * step({}), 1e-12));
+}
+
 TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);
-  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set", "--active-params"};
+  std::set<std::string> tested = {"--tp",
+                                  "--cp",
+                                  "--pp",
+                                  "--dp",
+                                  "--mtbf",
+                                  "--mtbf-count",
+                                  "--set",
+                                  "--active-params",
+                                  "--schedule",
+                                  "--efficiencies",
+                                  "--oversubscription"};
   for (const Case& c : cases()) tested.insert(c.option);
   std::set<std::string> listed;
   bool fields = false;

@@ -73,6 +73,51 @@ TEST_CASE("facts of the software narrow the band, and every one of them moves th
   check_refused(llama + Arguments{"--count", "16384", "--attention", "late"}, 2, "--attention");
 }
 
+TEST_CASE("schedule, resharding and the exchange of keys and values are choices") {
+  const auto term = [](const Json& answer, const char* name) {
+    return answer["result"]["breakdown_s"][name].get<double>();
+  };
+  const Arguments whole = llama + Arguments{"--count", "16384", "--vp", "1"};
+  const Json filled = ask(whole + Arguments{"--schedule", "zero_bubble"});
+  CHECK(term(filled, "bubble") < 0.7 * term(ask(whole), "bubble"));
+  CHECK(ask(llama + Arguments{"--count", "16384", "--schedule", "zero_bubble"})["result"]["step_time_s"] ==
+        filled["result"]["step_time_s"]);
+  check_refused(llama + Arguments{"--count", "16384", "--vp", "8", "--schedule", "zero_bubble"}, 3,
+                "must have VP of 1");
+
+  const Arguments fsdp = {"step", "--model",        "llama-3.1-8b", "--accelerator", "h100-sxm", "--count",
+                          "64",   "--global-batch", "512",          "--microbatch",  "2"};
+  const Json twice = ask(fsdp + Arguments{"--sharding", "zero3"});
+  const Json once = ask(fsdp + Arguments{"--sharding", "zero3_no_reshard"});
+  CHECK(once["result"]["step_time_s"] < twice["result"]["step_time_s"]);
+  CHECK(once["result"]["memory_bytes"]["total"] > twice["result"]["memory_bytes"]["total"]);
+
+  const Arguments far = {"step",
+                         "--model",
+                         "llama-3.1-405b",
+                         "--accelerator",
+                         "h100-sxm",
+                         "--seq",
+                         "131072",
+                         "--tp",
+                         "8",
+                         "--cp",
+                         "16",
+                         "--pp",
+                         "16",
+                         "--vp",
+                         "8",
+                         "--count",
+                         "16384",
+                         "--global-batch",
+                         "128"};
+  const Json gathered = ask(far);
+  CHECK(cli::warns(gathered, "context_exchange"));
+  const Json ring = ask(far + Arguments{"--context-exchange", "ring"});
+  CHECK_FALSE(cli::warns(ring, "context_exchange"));
+  CHECK(term(ring, "context_parallel") < term(gathered, "context_parallel"));
+}
+
 TEST_CASE("a step that cannot be is refused by its rule") {
   check_refused(llama + Arguments{"--count", "16384", "--dp", "100"}, 3, "--count");
   check_refused(llama + Arguments{"--dp", "100"}, 3, "20.48");

@@ -81,7 +81,8 @@ std::vector<RankedLayout> all_layouts(const LayoutSearch& search) {
           for (std::int64_t vp = 1; vp <= 8; ++vp) {
             for (std::int64_t b = 1; b <= search.step.global_batch; ++b) {
               if (vp > 1 && search.step.global_batch / (dp * b) % pp != 0) continue;
-              for (const auto sharding : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+              for (const auto sharding :
+                   {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3_no_reshard, Sharding::zero3}) {
                 if (sharding != Sharding::none && dp * cp * (search.step.shape.experts ? tp : 1) == 1) continue;
                 for (const auto recompute : {Recompute::none, Recompute::full}) {
                   visit({.layout =

@@ -76,6 +76,7 @@ inline cluster::SoftwareStack stack(RandomStream& random) {
   s.scatter_gather = random.uniform() < 0.5;
   s.gradient_bytes = one_of(random, {2.0, 4.0});
   s.selective = one_of(random, {SelectiveRecompute::attention_core, SelectiveRecompute::operators});
+  s.context_exchange = one_of(random, {ContextExchange::all_gather, ContextExchange::ring});
   return s;
 }
 
@@ -98,8 +99,8 @@ inline cluster::StepRequest request(std::uint64_t seed) {
   r.global_batch = r.layout.data * r.microbatch * one_of<std::int64_t>(random, {1, 8, 64});
   r.sequence_length = one_of<std::int64_t>(random, {2048, 8192, 65536});
   r.precision = one_of(random, {catalog::Precision::bf16, catalog::Precision::fp8, catalog::Precision::fp4});
-  r.sharding = one_of(random, {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3});
-  r.keeps_gathered_weights = random.uniform() < 0.5;
+  r.sharding =
+      one_of(random, {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3_no_reshard, Sharding::zero3});
   r.recompute = one_of(random, {Recompute::none, Recompute::selective, Recompute::full});
   r.stack = stack(random);
   return r;

@@ -59,7 +59,7 @@ TEST_CASE("an impossible layout is refused by its rule and its numbers") {
        }},
       {"a zero-bubble schedule must have VP of 1",
        {"8"},
-       [](auto& r) { r.schedule = cluster::PipelineSchedule::zero_bubble; }},
+       [](auto& r) { r.stack.schedule = cluster::PipelineSchedule::zero_bubble; }},
       {"EP must be 1 in a dense model", {"8"}, [](auto& r) { r.layout.expert = 8; }},
       {"products in fp8 must be possible",
        {"h100"},

@@ -89,7 +89,12 @@ TEST_CASE("twice the batch on one layout has a smaller share of bubble") {
     } else {
       CHECK(twice.bubble_fraction == 0);
     }
-    CHECK(twice.terms.bubble == once.terms.bubble);
+    // Of interleaved stages that one batch does not fill, the longer wait goes too.
+    if (r.layout.interleave == 1 || once.terms.microbatches >= static_cast<double>(r.layout.pipeline)) {
+      CHECK(twice.terms.bubble == once.terms.bubble);
+    } else {
+      CHECK(twice.terms.bubble < once.terms.bubble);
+    }
     CHECK(twice.tokens_per_second > once.tokens_per_second * (1 - 1e-12));
   }
 }
@@ -125,7 +130,12 @@ TEST_CASE("full recomputation adds one forward pass of every layer, with its col
     CHECK(with.attention - without.attention == near(layers * layer.attention.forward, 1e-9));
     CHECK(with.tensor == near(1.5 * without.tensor, 1e-12));
     CHECK(with.expert == near(1.5 * without.expert, 1e-12));
-    CHECK(with.context == near(without.context * 4 / 3, 1e-12));
+    if (r.stack.context_exchange.value == cluster::ContextExchange::all_gather) {
+      CHECK(with.context == near(without.context * 4 / 3, 1e-12));
+    } else {
+      CHECK(with.context >= without.context);
+      CHECK(with.context <= 2 * without.context);
+    }
   }
 }
 
@@ -176,13 +186,58 @@ TEST_CASE("interleaving divides the bubble and multiplies the sends") {
   CHECK(one.bubble < 8 * eight.bubble);
 }
 
+TEST_CASE("one microbatch goes through interleaved stages in no less time than through whole ones") {
+  for (std::uint64_t seed = 0; seed < requests; ++seed) {
+    CAPTURE(seed);
+    StepRequest r = random_request::request(seed);
+    if (r.layout.interleave == 1) continue;
+    r.global_batch = r.layout.data * r.microbatch;
+    r.efficiencies.send_seconds = 0;
+    r.machine.network = r.machine.scale_up = BytesPerSecond(1e30);  // each chunk sends once more
+    const StepTerms chunks = step_terms(r);
+    r.layout.interleave = 1;
+    CHECK(chunks.bubble == near(step_terms(r).bubble, 1e-12));
+  }
+}
+
+TEST_CASE("a hop of a ring is exposed as far as it outlasts the attention to one rank's keys") {
+  std::size_t hidden = 0, exposed = 0;
+  for (std::uint64_t seed = 0; seed < requests; ++seed) {
+    CAPTURE(seed);
+    StepRequest r = random_request::request(seed);
+    if (r.layout.context == 1) continue;
+    r.stack.context_exchange = cluster::ContextExchange::ring;
+    r.recompute = Recompute::none;
+    r.efficiencies.exposed_overlapped = 0.25;
+    const StepTerms terms = step_terms(r);
+    const cluster::Efficiencies& e = r.efficiencies;
+    const double cp = static_cast<double>(r.layout.context);
+    const double tp = static_cast<double>(r.layout.tensor);
+    const double ranks_of_domain = std::floor(r.machine.scale_up_domain.value / tp);
+    const auto rates = cluster::effective_rates(r.machine, e);
+    const double rate = cp > std::max(1.0, ranks_of_domain) ? rates.network : rates.scale_up;
+    const double bytes = 2 * cluster::detail::microbatch_tokens(r) * cluster::detail::keys_values_width(r);
+    const auto layer = cluster::layer_time(r, e);
+    const auto wait = [&](double passes, double attention) {
+      const double hop = passes * bytes / rate + e.send_seconds;
+      (hop > attention / cp ? exposed : hidden) += 1;
+      return (cp - 1) * (std::max(0.25 * hop, hop - attention / cp) + e.kernel_seconds);
+    };
+    const double times =
+        terms.microbatches * static_cast<double>(r.shape.layers) / static_cast<double>(r.layout.pipeline);
+    CHECK(terms.context == near(times * (wait(1, layer.attention.forward) + wait(2, layer.attention.backward)), 1e-12));
+  }
+  CHECK(hidden > 100);
+  CHECK(exposed > 100);
+}
+
 TEST_CASE("a zero-bubble schedule takes two weight gradients out of the bubble and changes nothing else") {
   for (std::uint64_t seed = 0; seed < requests; ++seed) {
     StepRequest r = random_request::request(seed);
     r.layout.interleave = 1;
     r.recompute = Recompute::none;
     const StepTerms plain = step_terms(r);
-    r.schedule = cluster::PipelineSchedule::zero_bubble;
+    r.stack.schedule = cluster::PipelineSchedule::zero_bubble;
     CHECK_NOTHROW(check(r));
     const StepTerms filled = step_terms(r);
     const double stages = static_cast<double>(r.layout.pipeline);

@@ -16,6 +16,7 @@
 #include "floplan/plan/request_file.hpp"
 #include "plan/requests.hpp"
 #include "support/reference.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 using namespace floplan;
@@ -95,6 +96,66 @@ TEST_CASE("what a predicted step assumes is said once, and what is given is not 
   CHECK_FALSE(warns(known.warnings, "assumed_for_steps"));
   CHECK(known.main().model->band.of == "dense, known part and stack");
   CHECK(known.main().step_time < p.main().step_time);
+}
+
+TEST_CASE("a publisher's software is taken by name, and what stands beside it is the later word") {
+  const std::string named = top + stage + layout + "[stack]\nname = \"llama3-2024\"\n";
+  const Plan p = make_plan(read(named));
+  CHECK(p.main().model->band.of == "dense, known part and stack");
+  const Plan other = make_plan(read(named + "overlap = \"yes\"\n"));
+  CHECK(other.main().step_time < p.main().step_time);
+  CHECK(thrown::says(refused(top + stage + layout + "[stack]\nname = \"llama3\"\n"), "llama3-2024"));
+}
+
+TEST_CASE("a schedule without bubble is shorter than one that is not interleaved, and takes no chunks of layers") {
+  const std::string open = "layout = { tp = 8, pp = 4, microbatch = 1, sharding = \"zero1\" }\n";
+  const std::string whole = "layout = { tp = 8, pp = 4, vp = 1, microbatch = 1, sharding = \"zero1\" }\n";
+  const std::string schedule = "[stack]\nschedule = \"zero_bubble\"\n";
+  const Plan filled = make_plan(read(top + stage + open + schedule));
+  CHECK(filled.main().model->layout.degrees.interleave == 1);
+  CHECK(filled.main().step_time < make_plan(read(top + stage + whole)).main().step_time);
+  CHECK(thrown::says(refused(top + stage + layout + schedule), "must have VP of 1"));
+  CHECK(make_plan(read(top + stage + "layout = \"search\"\n" + schedule)).main().model->layout.degrees.interleave == 1);
+}
+
+TEST_CASE("the machine of a plan is the catalog's but for what the plan says of it") {
+  const auto seconds = [](const std::string& tables, const std::string& head = "") {
+    return make_plan(read(head + top + stage + layout + tables)).main().step_time->value;
+  };
+  const double plain = seconds("");
+  CHECK(seconds("[machine]\nnetwork = \"25GB/s\"\n") > plain);
+  CHECK(seconds("[machine]\nscale_up = \"900GB/s\"\n") < plain);
+  CHECK(seconds("[machine]\nmemory_bandwidth = \"2TB/s\"\n") > plain);
+  CHECK(seconds("[machine]\ngemm_ceiling = \"700TFLOP/s\"\n") > plain);
+  CHECK(seconds("[machine]\nscale_up_domain = 4\n") > plain);
+  CHECK(seconds("[machine]\npod = 512\noversubscription = 1\n") == plain);
+  CHECK(seconds("[machine]\npod = 512\noversubscription = 64\n") > plain);
+
+  const auto wrong = [](const std::string& tables, const std::string& place, const std::string& words) {
+    const Error e = refused(top + stage + layout + tables);
+    INFO(std::string(e.what()));
+    CHECK(e.where().starts_with("p.toml:" + place));
+    CHECK(thrown::says(e, words));
+  };
+  wrong("[machine]\noversubscription = 7\n", "9:", "needs pod");
+  wrong("[machine]\npod = 512\noversubscription = 0.5\n", "10:", "from 1 to 1000");
+  wrong("[machine]\nnetwrok = \"50GB/s\"\n", "9:1", "nearest: network");
+  wrong("[machine]\ngemm_ceiling = \"1979TFLOP/s\"\n", "2:", "peak");
+  CHECK(warns(read(top + stage + "mfu = 0.4\n[machine]\npod = 512\n").assumptions, "machine_unused"));
+}
+
+TEST_CASE("a plan takes the efficiencies of measured steps from a file beside it") {
+  const TemporaryFolder folder;
+  (void)folder.file("mine.toml", "measured_factor = 1.25\n");
+  (void)folder.file("broken.toml", "measured_factor = -1\n");
+  const auto plan_with = [&](const std::string& line) {
+    return plan::read_request(line + top + stage + layout, (folder / "p.toml").string(), {}, catalog::Catalog());
+  };
+  const double plain = make_plan(plan_with("")).main().step_time->value;
+  CHECK(make_plan(plan_with("efficiencies = \"mine.toml\"\n")).main().step_time->value ==
+        doctest::Approx(1.25 * plain).epsilon(1e-12));
+  CHECK(thrown::says(thrown::by([&] { (void)plan_with("efficiencies = \"broken.toml\"\n"); }), "measured_factor"));
+  CHECK(thrown::says(thrown::by([&] { (void)plan_with("efficiencies = \"none.toml\"\n"); }), "none.toml"));
 }
 
 TEST_CASE("the band of a predicted step spreads the days, and one error is common to all stages") {
@@ -338,14 +399,16 @@ TEST_CASE("the nearest counts are those that a look at every count finds") {
   }
 }
 
-TEST_CASE("chunks of layers are interleaved only with as many microbatches as stages") {
+TEST_CASE("chunks of layers are assumed only with as many microbatches as stages, and gain nothing with fewer") {
   const std::string few =
       top + "[[stage]]\ntokens = \"1T\"\ncount = 2048\nglobal_batch = 128\n";  // two a pipeline of four
-  CHECK(make_plan(read(few + "layout = { tp = 8, pp = 4 }\n")).main().model->layout.degrees.interleave == 1);
-  const Error e = refused(few + layout);
-  CHECK(e.failure() == Failure::infeasible);
-  CHECK(thrown::says(e, "got 2 for PP 4"));
-  CHECK(warns(make_plan(read(few + "mfu = 0.3\n" + layout)).warnings, "layout_not_checked", "got 2 for PP 4"));
+  const Plan whole = make_plan(read(few + "layout = { tp = 8, pp = 4 }\n"));
+  CHECK(whole.main().model->layout.degrees.interleave == 1);
+  const Plan chunks = make_plan(read(few + layout));
+  CHECK(warns(chunks.warnings, "few_microbatches"));
+  CHECK(chunks.main().model->step->bubble_fraction > 0.4);
+  CHECK(chunks.main().model->step->terms.bubble < whole.main().model->step->terms.bubble);
+  CHECK(chunks.main().model->step->terms.bubble > 0.7 * whole.main().model->step->terms.bubble);
 }
 
 TEST_CASE("a plan's search takes the layout that a search of its cluster finds") {

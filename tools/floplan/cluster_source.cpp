@@ -51,6 +51,12 @@ void add_cluster(Subcommand& sub, ClusterOptions& o) {
   sub.option("--overlap", o.overlap, "Whether communication overlaps with products: yes or no");
   sub.option("--scatter-gather", o.scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
   sub.option("--gradient-bytes", o.gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
+  sub.option("--data-parallel", o.data_parallel, "The engine of ZeRO and FSDP: current, or early (DeepSpeed of 2021)");
+  sub.option("--selective", o.selective,
+             "What selective recomputation redoes: attention_core, or operators (every other product too)");
+  sub.option("--context-exchange", o.context_exchange,
+             "How context-parallel ranks share keys and values: all_gather or ring");
+  sub.option("--schedule", o.schedule, "Of the pipeline: 1f1b (interleaved with VP above 1) or zero_bubble (ZB-H1)");
   sub.option("--efficiencies", o.efficiencies, "A TOML file of step calibrate; the published ones where none is given");
   sub.group("");
 }
@@ -77,6 +83,10 @@ bool take_cluster(const Session& session, const ClusterOptions& o, const catalog
   give(o.overlap, "overlap", "--overlap");
   give(o.scatter_gather, "scatter_gather", "--scatter-gather");
   give(o.gradient_bytes, "gradient_bytes", "--gradient-bytes");
+  give(o.data_parallel, "data_parallel", "--data-parallel");
+  give(o.selective, "selective", "--selective");
+  give(o.context_exchange, "context_exchange", "--context-exchange");
+  give(o.schedule, "schedule", "--schedule");
   r.efficiencies = efficiencies_of(o);
   return o.stack.has_value();
 }

@@ -13,7 +13,8 @@ namespace floplan::cli {
 
 struct ClusterOptions {
   Text gemm_ceiling, memory_bandwidth, scale_up, scale_up_domain, network, pod, oversubscription;
-  Text stack, scaling, attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes;
+  Text stack, scaling, attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes,
+      data_parallel, selective, context_exchange, schedule;
   Text efficiencies;
 };
 
@@ -22,7 +23,7 @@ void add_cluster(Subcommand& sub, ClusterOptions& options);
 
 [[nodiscard]] cluster::Efficiencies efficiencies_of(const ClusterOptions& options);
 
-// Machine, software and efficiencies of the request, whose precision is set. True where the software is a publisher's.
+// Machine, software, schedule and efficiencies of the request, whose precision is set. True where the software is a publisher's.
 bool take_cluster(const Session& session, const ClusterOptions& options, const catalog::Accelerator& on,
                   cluster::StepRequest& r);
 

@@ -146,7 +146,8 @@ void add_layout_search(Program& program) {
   sub.option("--ep", o->layout.ep, "Expert-parallel degree");
   sub.option("--etp", o->layout.etp, "Ranks that cut an expert's matrices; TP if EP is 1, else 1, if not given");
   sub.option("--microbatch", o->layout.microbatch, "Sequences a microbatch");
-  sub.option("--sharding", o->layout.sharding, "What data-parallel ranks share", {"none", "zero1", "zero2", "zero3"});
+  sub.option("--sharding", o->layout.sharding, "What data-parallel ranks share",
+             {"none", "zero1", "zero2", "zero3", "zero3_no_reshard"});
   sub.option("--recompute", o->layout.recompute, "What the backward pass computes again",
              {"none", "selective", "full"});
   sub.group("");

@@ -97,9 +97,11 @@ void add_layout(Subcommand& sub, LayoutOptions& o, const std::string& title) {
   sub.option("--count", o.count, "Accelerators in all, from which the data-parallel degree follows");
   sub.option("--microbatch", o.microbatch, "Sequences a microbatch; 1 if not given");
   sub.option("--global-batch", o.global_batch, "Sequences a step");
-  sub.option("--sharding", o.sharding,
-             "What data-parallel ranks share: nothing, optimizer, gradients too, weights too; zero1 if not given",
-             {"none", "zero1", "zero2", "zero3"});
+  sub.option(
+      "--sharding", o.sharding,
+      "What data-parallel ranks share: nothing, optimizer, gradients too, weights too (gathered twice a microbatch, or "
+      "once and kept); zero1 if not given",
+      {"none", "zero1", "zero2", "zero3", "zero3_no_reshard"});
   sub.option("--recompute", o.recompute, "What the backward pass computes again; none if not given",
              {"none", "selective", "full"});
   sub.group("");

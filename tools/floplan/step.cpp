@@ -153,7 +153,9 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   cluster::StepRequest r;
   r.shape = std::move(found.model.shape);
   if (!options.vp) {
-    const std::int64_t chunks = architecture::usual_interleave(r.shape, whole_number(options.pp, "--pp", 1));
+    const std::int64_t chunks = o.cluster.schedule.value_or("") == "zero_bubble"
+                                    ? 1
+                                    : architecture::usual_interleave(r.shape, whole_number(options.pp, "--pp", 1));
     options.vp = std::to_string(chunks);
     if (chunks > 1) {
       answer.warnings.push_back({"assumed_interleaving", "no --vp is given, so each pipeline rank is taken to work " +

@@ -39,9 +39,11 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-// What data parallel ranks do not each keep whole: nothing; optimizer state (a distributed optimizer); gradients too;
-// weights too (FSDP).
-enum class Sharding { none, zero1, zero2, zero3 };
+// What data parallel ranks do not each keep whole, leanest last: nothing; optimizer state (a distributed optimizer);
+// gradients too; weights too (FSDP), gathered once a microbatch and whole until its backward pass, or gathered twice.
+enum class Sharding { none, zero1, zero2, zero3_no_reshard, zero3 };
+
+[[nodiscard]] constexpr bool shards_weights(Sharding s) { return s >= Sharding::zero3_no_reshard; }
 
 // What the backward pass computes again. selective: the attention core (scores and their product with values); full: each
 // layer's forward pass. The output head is never recomputed.

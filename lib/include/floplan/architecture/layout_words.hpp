@@ -6,7 +6,8 @@
 //   to_text(Layout{.tensor = 8, .pipeline = 16})  "TP8 CP1 PP16 DP1", with EP and VP where they are not 1
 //   usual_interleave(shape, 16)                  chunks of layers a stage where nobody said: as many as divide them, up to 8
 //
-// The words are those of options and of plan files, and of the papers: zero1 is a distributed optimizer, zero3 is FSDP.
+// The words are those of options and of plan files, and of the papers: zero1 is a distributed optimizer, zero3 is FSDP, and
+// zero3_no_reshard FSDP's SHARD_GRAD_OP.
 // Source: Llama 3 (arXiv 2407.21783, section 3.3.2) has 8 slots of layers a stage; Narayanan 2021 (2104.04473) 2 to 8 chunks.
 // Pitfall: published layouts seldom print their chunks, and without them the bubble is that many times as long.
 #pragma once
@@ -21,8 +22,12 @@
 
 namespace floplan::architecture {
 
-inline constexpr std::array<std::pair<const char*, Sharding>, 4> sharding_words{
-    {{"none", Sharding::none}, {"zero1", Sharding::zero1}, {"zero2", Sharding::zero2}, {"zero3", Sharding::zero3}}};
+inline constexpr std::array<std::pair<const char*, Sharding>, 5> sharding_words{
+    {{"none", Sharding::none},
+     {"zero1", Sharding::zero1},
+     {"zero2", Sharding::zero2},
+     {"zero3_no_reshard", Sharding::zero3_no_reshard},
+     {"zero3", Sharding::zero3}}};
 inline constexpr std::array<std::pair<const char*, Recompute>, 3> recompute_words{
     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
 

@@ -7,7 +7,7 @@
 //   bytes a parameter, with n replicas:   none 2 + 4 + 12     zero1 2 + 4 + 12/n     zero2 2 + (4 + 12)/n     zero3 18/n
 //   (a distributed optimizer is zero1; with gradients of 2 bytes, 4 + 12/n, 2 + 14/n, 16/n)
 //   activations = sum over what waits of (layers x a layer's, embedding's, head's) + what one layer recomputes
-//   gathered (zero3) = weights of the layers that are whole at a time
+//   gathered = with zero3 the weights of the layers that are whole at a time; without resharding all of the stage's
 //
 //   n = context x data replicas, of routed experts tensor x context x data / (EP ETP). stage_parameters.hpp counts parameters,
 //   activation_memory.hpp a layer's activations, pipeline_stages.hpp what waits.
@@ -90,15 +90,16 @@ class TrainingMemory {
     out.parameters = parameters_.of(stage);
     const ParameterShare held = out.parameters.all();
     const Sharding sharding = options_.sharding;
-    out.weights = bytes(held, options_.weight_bytes, sharding == Sharding::zero3);
-    out.gradients = bytes(held, options_.gradient_bytes, sharding == Sharding::zero2 || sharding == Sharding::zero3);
+    out.weights = bytes(held, options_.weight_bytes, shards_weights(sharding));
+    out.gradients = bytes(held, options_.gradient_bytes, sharding >= Sharding::zero2);
     out.optimizer = bytes(held, options_.optimizer_bytes, sharding != Sharding::none);
-    if (sharding == Sharding::zero3) {
+    if (shards_weights(sharding)) {
       const double largest = std::max(stage.dense_layers > 0 ? parameters_.dense_layer().total() : 0,
                                       stage.expert_layers > 0 ? parameters_.expert_layer().total() : 0);
       const double whole = std::min(options_.gathered_layers, static_cast<double>(stage.layers())) * largest;
       const double tables = std::max(out.parameters.embedding, out.parameters.head);
-      out.gathered = Bytes(std::max(whole, tables) * options_.weight_bytes);
+      const double gathered = sharding == Sharding::zero3_no_reshard ? held.total() : std::max(whole, tables);
+      out.gathered = Bytes(gathered * options_.weight_bytes);
     }
     out.waiting = stages_->waiting(rank, options_.microbatches, passes_);
     out.layers.add(activations_.dense_layer(), out.waiting.dense_layers);

@@ -46,10 +46,10 @@ struct Stack {
 };
 
 [[nodiscard]] inline const std::vector<std::string>& stack_facts() {
-  static const std::vector<std::string> names{"attention", "elementwise",    "host",           "sequence_parallel",
-                                              "overlap",   "scatter_gather", "gradient_bytes", "data_parallel",
-                                              "selective", "network_gbps",   "interleave",     "precision",
-                                              "sharding",  "recompute",      "accelerator",    "vocabulary"};
+  static const std::vector<std::string> names{
+      "attention",      "elementwise",   "host",      "sequence_parallel", "overlap",     "scatter_gather",
+      "gradient_bytes", "data_parallel", "selective", "context_exchange",  "schedule",    "network_gbps",
+      "interleave",     "precision",     "sharding",  "recompute",         "accelerator", "vocabulary"};
   return names;
 }
 

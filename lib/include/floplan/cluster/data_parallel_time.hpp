@@ -5,7 +5,7 @@
 //   none      all-reduce of gradients after the backward pass                                       wholly exposed
 //   zero1, 2  reduce-scatter of gradients, all-gather of weights, once a step, t = (DP-1)/DP P (g + 2) / B
 //             exposed: max(0, t - 0.6 microbatch) + 0.05 t
-//   zero3     at every microbatch two gathers (one if weights are kept) and one reduce-scatter in 16 bits, and 20 us log2(n)
+//   zero3     at every microbatch two gathers (one without resharding) and one reduce-scatter in 16 bits, and 20 us log2(n)
 //             + 8 us (n - 1) for each of a layer's, n = DP CP ranks
 //             exposed: max(0.4 t, soft_excess(t - 0.6 microbatch)) + one layer's
 //   optimizer 38 bytes a parameter that a rank updates, 6 a parameter that it holds
@@ -73,7 +73,7 @@ template <class T>
   Rates<T> seen = rates;
   seen.network *= uplink_share(r.machine, g, stride);
   const bool one_card =
-      r.stack.data_parallel.value == DataParallelEngine::early && r.sharding == architecture::Sharding::zero3;
+      r.stack.data_parallel.value == DataParallelEngine::early && architecture::shards_weights(r.sharding);
   return {parameters, ranks, one_card ? seen.network : bus_rate(seen, g)};
 }
 
@@ -114,17 +114,18 @@ template <class T>
     out.exposed = T(0.0);
   } else if (r.sharding == Sharding::none) {
     out.exposed = both(2 * gradient);
-  } else if (r.sharding != Sharding::zero3) {
+  } else if (!architecture::shards_weights(r.sharding)) {
     const T all = both(gradient + 2);
     const T excess = all - e.hides_data * microbatch;
     out.exposed = 0.05 * all + (excess > 0.0 ? excess : T(0.0));
   } else {
     const double layers = static_cast<double>(r.shape.layers) / static_cast<double>(r.layout.pipeline);
+    const bool kept = r.sharding == Sharding::zero3_no_reshard;
     const T all =
-        both(r.keeps_gathered_weights ? 4 : 6) +
+        both(kept ? 4 : 6) +
         3 * layers * (e.collective_seconds * std::log2(shared.ranks) + e.data_hop_seconds * (shared.ranks - 1));
     const T excess = soft_excess(T(all - e.hides_data * microbatch), T(0.02 * microbatch));
-    const T cost = r.keeps_gathered_weights || early ? T(0.0) : T(e.hidden_data_cost * all);
+    const T cost = kept || early ? T(0.0) : T(e.hidden_data_cost * all);
     out.exposed = count * ((cost < excess ? excess : cost) + all / layers);
   }
 

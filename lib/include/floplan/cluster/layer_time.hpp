@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "floplan/architecture/stage_parameters.hpp"
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/cluster/efficiencies.hpp"
 #include "floplan/cluster/smooth.hpp"
@@ -83,6 +84,14 @@ namespace detail {
          static_cast<double>(r.layout.context);
 }
 
+// Of keys and values, for one token on one tensor parallel rank.
+[[nodiscard]] inline double keys_values_width(const StepRequest& r) {
+  const architecture::Transformer& t = r.shape;
+  if (!t.latent) return 2 * architecture::kv_heads_per_rank(t, r.layout.tensor) * static_cast<double>(t.head_width);
+  const std::int64_t head = t.latent->plain_width + t.latent->rotary_width + t.latent->value_width;
+  return static_cast<double>(t.heads * head) / static_cast<double>(r.layout.tensor);
+}
+
 template <class T>
 [[nodiscard]] T product_time(double m, double n, double k, const T& rate, const T& memory, double output_bytes) {
   const double padded = std::ceil(m / 128) * 128 * std::ceil(n / 256) * 256;
@@ -107,7 +116,7 @@ template <class T>
   const double output = static_cast<double>(t.output_width());
   Passes<T> out = product(tokens, d, output / tp, c.product, c);
   if (!t.latent) {
-    out += product(tokens, (queries + 2 * static_cast<double>(t.kv_heads * t.head_width)) / tp, d, c.product, c);
+    out += product(tokens, queries / tp + keys_values_width(r), d, c.product, c);
     return out;
   }
   // What is compressed is whole on every tensor parallel rank.
@@ -193,11 +202,7 @@ template <class Pick>
   const double d = static_cast<double>(t.width);
   const double tp = static_cast<double>(r.layout.tensor);
   const double output = static_cast<double>(t.output_width());
-  const double projected =
-      static_cast<double>(t.query_width()) +
-      (t.latent
-           ? static_cast<double>(t.heads * (t.latent->plain_width + t.latent->rotary_width + t.latent->value_width))
-           : 2 * static_cast<double>(t.kv_heads * t.head_width));
+  const double projected = static_cast<double>(t.query_width()) + tp * keys_values_width(r);
   double inner = (1 - with_experts) * static_cast<double>(t.ffn_width);  // of blocks that every token goes through
   double cast_inner = inner;
   double routed = 0;

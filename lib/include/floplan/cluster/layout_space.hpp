@@ -164,7 +164,7 @@ template <class T>
   const std::int64_t layers = r.shape.layers;
   const std::int64_t stages = r.layout.pipeline;
   if (fixed.interleave) return {*fixed.interleave};
-  if (stages == 1 || stages > layers || r.schedule == PipelineSchedule::zero_bubble) return {1};
+  if (stages == 1 || stages > layers || !r.stack.interleaves()) return {1};
   const std::int64_t slots = layers % stages == 0 ? layers : layers + 2;
   if (slots % stages != 0) return {1};
   return detail::divisors(slots / stages);
@@ -206,7 +206,7 @@ template <class T>
   using architecture::Sharding;
   if (fixed.sharding) return {*fixed.sharding};
   if (r.layout.data * r.layout.context * (r.shape.experts ? r.layout.tensor : 1) == 1) return {Sharding::none};
-  return {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
+  return {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3_no_reshard, Sharding::zero3};
 }
 
 // A rule without its numbers, so that splits can be counted by it.

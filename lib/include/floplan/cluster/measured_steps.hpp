@@ -77,9 +77,8 @@ inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
     r.sharding = Sharding::none;
   } else if (has(text, "zero-2") || has(text, "zero2")) {
     r.sharding = Sharding::zero2;
-  } else if (has(text, "shard_grad_op")) {
-    r.sharding = Sharding::zero3;
-    r.keeps_gathered_weights = true;
+  } else if (has(text, "shard_grad_op") || has(text, "no_reshard")) {
+    r.sharding = Sharding::zero3_no_reshard;
   } else if (has(text, "zero-3") || has(text, "zero3") || has(text, "fsdp") || has(text, "full_shard")) {
     r.sharding = Sharding::zero3;
   } else if (!has(text, "zero-1") && !has(text, "zero1") && !has(text, "dist-opt") && !has(text, "distributed")) {

@@ -55,6 +55,11 @@ enum class DataParallelEngine { current, early };
 // What selective recomputation computes again: the attention core (nothing with a fused kernel), or every other product
 // and the elementwise operations too.
 enum class SelectiveRecompute { attention_core, operators };
+// How context parallel ranks get each other's keys and values: all of them before the attention (Llama 3), or the next rank's
+// while they attend to the last one's (ring attention, Liu 2023, arXiv 2310.01889).
+enum class ContextExchange { all_gather, ring };
+// one_forward_one_backward: 1F1B, interleaved where VP is above 1; zero_bubble: weight gradients fill the bubble (ZB-H1).
+enum class PipelineSchedule { one_forward_one_backward, zero_bubble };
 
 struct SoftwareStack {
   Fact<AttentionKernel> attention = Fact<AttentionKernel>::assume(AttentionKernel::current);
@@ -66,6 +71,11 @@ struct SoftwareStack {
   Fact<double> gradient_bytes = Fact<double>::assume(4);  // of one gradient value in the reduction
   Fact<DataParallelEngine> data_parallel = Fact<DataParallelEngine>::assume(DataParallelEngine::current);
   Fact<SelectiveRecompute> selective = Fact<SelectiveRecompute>::assume(SelectiveRecompute::attention_core);
+  Fact<ContextExchange> context_exchange = Fact<ContextExchange>::assume(ContextExchange::all_gather);
+  Fact<PipelineSchedule> schedule = Fact<PipelineSchedule>::assume(PipelineSchedule::one_forward_one_backward);
+
+  // Whether its schedule can give a pipeline rank several chunks of layers.
+  [[nodiscard]] constexpr bool interleaves() const { return schedule.value != PipelineSchedule::zero_bubble; }
 };
 
 // The words by which files and options name the values of a fact.
@@ -81,6 +91,10 @@ inline constexpr std::array<std::pair<std::string_view, DataParallelEngine>, 2> 
     {{"current", DataParallelEngine::current}, {"early", DataParallelEngine::early}}};
 inline constexpr std::array<std::pair<std::string_view, SelectiveRecompute>, 2> selective_words{
     {{"attention_core", SelectiveRecompute::attention_core}, {"operators", SelectiveRecompute::operators}}};
+inline constexpr std::array<std::pair<std::string_view, ContextExchange>, 2> context_exchange_words{
+    {{"all_gather", ContextExchange::all_gather}, {"ring", ContextExchange::ring}}};
+inline constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 2> schedule_words{
+    {{"1f1b", PipelineSchedule::one_forward_one_backward}, {"zero_bubble", PipelineSchedule::zero_bubble}}};
 inline constexpr std::array<std::pair<std::string_view, bool>, 6> yes_no_words{
     {{"yes", true}, {"no", false}, {"1", true}, {"0", false}, {"true", true}, {"false", false}}};
 
@@ -102,7 +116,7 @@ template <class T>
 
 // Which of the facts bear on the layout at hand; the others are not worth a remark.
 struct StackRelevance {
-  bool tensor = true, pipeline = true, communication = true, data = true, selective = true;
+  bool tensor = true, pipeline = true, communication = true, data = true, selective = true, context = true;
 };
 
 // What was taken because it was not given.
@@ -130,6 +144,10 @@ struct StackRelevance {
       std::string("selective recomputation is assumed to redo ") +
           (s.selective.value == SelectiveRecompute::attention_core ? "the attention core"
                                                                    : "every other product and what lies between"));
+  add(relevant.context && s.context_exchange.assumed, "context_exchange",
+      s.context_exchange.value == ContextExchange::all_gather
+          ? "keys and values are assumed to be gathered from all context parallel ranks before the attention"
+          : "keys and values are assumed to go around a ring of context parallel ranks");
   return out;
 }
 

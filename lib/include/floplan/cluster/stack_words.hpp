@@ -9,6 +9,7 @@
 //   attention current | early | unfused       elementwise fused | eager            host graphs | fast | slow
 //   sequence_parallel, overlap, scatter_gather yes | no                            gradient_bytes 2 | 4
 //   data_parallel current | early             selective attention_core | operators
+//   context_exchange all_gather | ring        schedule 1f1b | zero_bubble
 //
 // What each means stands in software_stack.hpp, which is also the source of the defaults.
 // Pitfall: a fact that is not given keeps its default and stays assumed, which widens the band of a step time.
@@ -35,6 +36,8 @@ void visit_facts(Stack& s, Visit visit) {
   visit("gradient_bytes", s.gradient_bytes, Words<double>(gradient_words));
   visit("data_parallel", s.data_parallel, Words<DataParallelEngine>(data_parallel_words));
   visit("selective", s.selective, Words<SelectiveRecompute>(selective_words));
+  visit("context_exchange", s.context_exchange, Words<ContextExchange>(context_exchange_words));
+  visit("schedule", s.schedule, Words<PipelineSchedule>(schedule_words));
 }
 
 struct StackWord {

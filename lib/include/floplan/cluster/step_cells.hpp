@@ -157,6 +157,8 @@ inline void read_stack(const StepCells& cells, SoftwareStack& s) {
   s.host = cells.fact<Host>({"host"}, s.host, host_words);
   s.data_parallel = cells.fact<DataParallelEngine>({"data_parallel"}, s.data_parallel, data_parallel_words);
   s.selective = cells.fact<SelectiveRecompute>({"selective"}, s.selective, selective_words);
+  s.context_exchange = cells.fact<ContextExchange>({"context_exchange"}, s.context_exchange, context_exchange_words);
+  s.schedule = cells.fact<PipelineSchedule>({"schedule"}, s.schedule, schedule_words);
   const std::string recompute = cells.cell({"recompute"});
   if (has(recompute, "selective-op") || has(recompute, "selective op")) s.selective = SelectiveRecompute::operators;
   if (cells.cell({"sequence_parallel"}).empty() && has(recompute, "seq-par")) {

@@ -34,9 +34,6 @@
 
 namespace floplan::cluster {
 
-// one_forward_one_backward: 1F1B, interleaved where VP is above 1; zero_bubble: weight gradients fill the bubble (ZB-H1).
-enum class PipelineSchedule { one_forward_one_backward, zero_bubble };
-
 struct StepRequest {
   architecture::Transformer shape{};
   Machine machine{};
@@ -48,10 +45,8 @@ struct StepRequest {
   catalog::Precision precision = catalog::Precision::bf16;
   bool block_scaled = false;  // MXFP8, NVFP4: a scale for each block of values, and so two copies of each cast
   architecture::Sharding sharding = architecture::Sharding::zero1;
-  bool keeps_gathered_weights = false;  // with zero3: weights stay whole between forward and backward (no reshard)
   architecture::Recompute recompute = architecture::Recompute::none;
   bool uneven_stages = false;
-  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   SoftwareStack stack{};
   Efficiencies efficiencies{};
   law::FlopConvention convention = law::FlopConvention::causal;  // of TFLOP/s and MFU in the report
@@ -85,7 +80,7 @@ inline void check_stages(const StepRequest& r) {
   }
   if (r.layout.interleave > 1 && stages == 1)
     infeasible("interleave", "an interleaved schedule must have PP of at least 2, got 1");
-  if (r.schedule == PipelineSchedule::zero_bubble && r.layout.interleave > 1) {
+  if (!r.stack.interleaves() && r.layout.interleave > 1) {
     infeasible("schedule", "a zero-bubble schedule must have VP of 1, got " + std::to_string(r.layout.interleave));
   }
   const bool even = layers % stages == 0;

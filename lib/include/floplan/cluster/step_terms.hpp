@@ -5,17 +5,19 @@
 //   layer      = smooth_max(forward, host) + smooth_max(backward, 1.3 host) + recomputed,  power 2.5
 //   stage      = layers / PP of them; (layers + 2) / PP where embedding and head take a layer's place each, the last one less
 //   microbatch = slowest stage (the last has the head) + its sends + one layer's host time, forward and backward
-//   bubble     = (PP - 1) / VP (average stage + sends)                      1F1B, interleaved by VP
-//              = (PP - 1) (average stage + sends - 2 weight gradients)        zero bubble (ZB-H1)
+//   bubble     = (PP - 1 + (VP - 1) max(0, PP - m)) / VP (average stage + sends)      1F1B, interleaved by VP
+//              = (PP - 1) (average stage + sends - 2 weight gradients)                  zero bubble (ZB-H1)
 //   step       = (m microbatch + bubble) (1 + sigma E max of n / 8 normal times) + exposed data parallel + optimizer
 //
 //   m = global batch / (DP microbatch); host the seconds that a layer keeps the host busy; n accelerators.
 //   Tensor: 2 all-reduces a pass and layer; under sequence parallelism the backward pass gathers its inputs once more, partly
-//   hidden. Context: keys and values around the ring, twice as much backward. Experts: 2 all-to-all a pass. Sends: 2 VP a
-//   microbatch. What overlaps is exposed to a share (efficiencies.hpp).
+//   hidden. Context: keys and values of all ranks gathered before the attention, or passed around a ring while it works, of
+//   which a hop is exposed as far as it outlasts the attention to one rank's keys; twice as much backward. Experts: 2
+//   all-to-all a pass. Sends: 2 VP a microbatch. What overlaps is exposed to a share (efficiencies.hpp).
+//   Interleaved stages wait for their next chunk where fewer than PP microbatches fill the round.
 //
 // Sources: Narayanan 2021 (2104.04473, bubble, interleaving, scatter-gather), Korthikanti 2022 (2205.05198), Qi 2023
-// (2401.10241, zero bubble).
+// (2401.10241, zero bubble), Liu 2023 (2310.01889, ring attention).
 // Holds: as efficiencies.hpp says. Throws nothing, and allocates nothing; r must have passed check().
 // Pitfall: the terms are totals of the slowest stage and do not sum to the step: `waiting` is what remains, the host, the
 // head on one stage, the difference of stages, a user's measured factor.
@@ -65,19 +67,42 @@ template <class T>
 struct LayerCommunication {
   T tensor{0.0};    // of one pass
   T regather{0.0};  // of a backward pass, beside that
-  T context{0.0};
+  Passes<T> context;
   T expert{0.0};
 };
 
+// Exposed exchange of keys and values among context parallel ranks.
+template <class T>
+[[nodiscard]] Passes<T> context_exchange(const StepRequest& r, const BasicEfficiencies<T>& e, const Rates<T>& rates,
+                                         const Passes<T>& attention) {
+  const double cp = static_cast<double>(r.layout.context);
+  if (cp <= 1) return {};
+  const double bytes = 2 * microbatch_tokens(r) * keys_values_width(r);
+  const Group group = group_of(cp, static_cast<double>(r.layout.tensor), r.machine.scale_up_domain.value);
+  if (r.stack.context_exchange.value == ContextExchange::all_gather) {
+    const T once = (r.stack.overlap.value ? e.exposed_overlapped : T(1.0)) *
+                   collective_time(Collective::all_gather, cp * bytes, group, rates);
+    return {once, 2 * once};
+  }
+  // All hops are of one length: that of the slowest link, which leaves the domain by one card.
+  const T rate = group.ranks > group.per_domain ? rates.network : rates.scale_up;
+  const auto exposed = [&](double sent, const T& attended) {
+    const T hop = sent / rate + e.send_seconds;
+    const T excess = hop - attended / cp;
+    const T least = e.exposed_overlapped * hop;
+    return T((cp - 1) * ((excess < least ? least : excess) + e.kernel_seconds));
+  };
+  return {exposed(bytes, attention.forward), exposed(2 * bytes, attention.backward)};
+}
+
 template <class T>
 [[nodiscard]] LayerCommunication<T> layer_communication(const StepRequest& r, const BasicEfficiencies<T>& e,
-                                                        const Rates<T>& rates) {
+                                                        const Rates<T>& rates, const LayerTime<T>& layer) {
   const architecture::Transformer& t = r.shape;
   const double domain = r.machine.scale_up_domain.value;
   const double tokens = microbatch_tokens(r);
   const double d = static_cast<double>(t.width);
   const double tp = static_cast<double>(r.layout.tensor);
-  const double cp = static_cast<double>(r.layout.context);
   const double ep = static_cast<double>(r.layout.expert);
   const bool overlap = r.stack.overlap.value;
   const T exposed = overlap ? e.exposed_overlapped : T(1.0);
@@ -89,14 +114,7 @@ template <class T>
     // What was gathered for a product is kept cut, and gathered again for its weights' gradient: half of the volume.
     if (r.stack.sequence_parallel.value) out.regather = 0.5 * e.regather * out.tensor;
   }
-  if (cp > 1) {
-    const double keys_values =
-        t.latent
-            ? static_cast<double>(t.heads * (t.latent->plain_width + t.latent->rotary_width + t.latent->value_width))
-            : 2 * static_cast<double>(t.kv_heads * t.head_width);
-    out.context = exposed * collective_time(Collective::all_gather, 2 * cp * tokens * keys_values / tp,
-                                            group_of(cp, tp, domain), rates);
-  }
+  out.context = context_exchange(r, e, rates, layer.attention);
   if (ep > 1) {
     // A token goes once to each remote domain, whose links pass it on; inside a domain once to each expert.
     const double active = static_cast<double>(t.experts->active);
@@ -176,14 +194,14 @@ template <class T>
 [[nodiscard]] BasicStepTerms<T> step_terms(const StepRequest& r, const BasicEfficiencies<T>& e) {
   const Rates<T> rates = effective_rates(r.machine, e);
   const LayerTime<T> layer = layer_time(r, e);
-  const detail::LayerCommunication<T> links = detail::layer_communication(r, e, rates);
+  const detail::LayerCommunication<T> links = detail::layer_communication(r, e, rates, layer);
   const T head = head_time(r, e);
   const T sends = detail::send_time(r, e, rates);
 
   const T busy_forward = layer.products.forward + layer.attention.forward + layer.elementwise.forward + links.tensor +
-                         links.context + links.expert;
+                         links.context.forward + links.expert;
   const T busy_backward = layer.products.backward + layer.attention.backward + layer.elementwise.backward +
-                          links.tensor + links.regather + 2 * links.context + links.expert;
+                          links.tensor + links.regather + links.context.backward + links.expert;
   const T host = detail::host_seconds(r, e);
   const T forward = smooth_max(busy_forward, host, 2.5);
   const detail::Recomputed<T> again = detail::recomputed(r, layer, forward);
@@ -206,14 +224,16 @@ template <class T>
   out.attention = times * (layer.attention.forward + layer.attention.backward + again.attention);
   out.elementwise = times * (layer.elementwise.forward + layer.elementwise.backward + again.elementwise);
   out.tensor = times * ((2 + again.passes) * links.tensor + links.regather);
-  out.context = times * (3 + again.passes) * links.context;
+  out.context = times * ((1 + again.passes) * links.context.forward + links.context.backward);
   out.expert = times * (2 + again.passes) * links.expert;
   out.head = m * head / stages;
   out.sends = m * sends;
   T idle = (layers * whole_layer + head) / stages + sends + between;
   // Weight gradients are half of the backward products.
-  if (r.schedule == PipelineSchedule::zero_bubble) idle -= layers / stages * layer.products.backward;
-  out.bubble = (stages - 1) / static_cast<double>(r.layout.interleave) * (idle > 0.0 ? idle : T(0.0));
+  if (r.stack.schedule.value == PipelineSchedule::zero_bubble) idle -= layers / stages * layer.products.backward;
+  const double chunks = static_cast<double>(r.layout.interleave);
+  const double idle_chunks = stages - 1 + (chunks - 1) * std::max(0.0, stages - m);
+  out.bubble = idle_chunks / chunks * (idle > 0.0 ? idle : T(0.0));
   const DataParallelTime<T> data = data_parallel_time(r, e, rates, out.microbatch, m);
   out.data = data.exposed;
   out.optimizer = data.optimizer;

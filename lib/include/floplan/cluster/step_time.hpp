@@ -65,8 +65,7 @@ struct StepReport {
   }
   if (!r.shape.latent && r.layout.tensor > r.shape.kv_heads) {
     out.push_back({"kv_heads_copied", "TP of " + number(r.layout.tensor) + " exceeds the " + number(r.shape.kv_heads) +
-                                          " key-value heads: they are copied, and their products are not cut as far as "
-                                          "is counted here"});
+                                          " key-value heads: they are copied on ranks that share one"});
   }
   if (r.shape.layers % r.layout.pipeline != 0) {
     out.push_back(
@@ -136,7 +135,8 @@ struct StepReport {
                                          .pipeline = r.layout.pipeline > 1,
                                          .communication = several,
                                          .data = r.layout.data > 1,
-                                         .selective = r.recompute == architecture::Recompute::selective}))
+                                         .selective = r.recompute == architecture::Recompute::selective,
+                                         .context = r.layout.context > 1}))
     out.assumptions.push_back(std::move(w));
   out.warnings = cautions(r);
   if (out.mfu > 1) {

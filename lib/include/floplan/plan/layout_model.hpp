@@ -70,7 +70,7 @@ struct LayoutModel {
 [[nodiscard]] inline cluster::StepRequest step_request(const Request& r, const Stage& stage, const SettledLayout& l) {
   cluster::StepRequest out;
   out.shape = *r.shape;
-  out.machine = cluster::machine_of(r.accelerator);
+  out.machine = cluster::machine_of(r.accelerator, r.machine);
   out.layout = l.degrees;
   out.microbatch = l.microbatch;
   out.global_batch = static_cast<std::int64_t>(stage.global_batch->value);
@@ -80,6 +80,7 @@ struct LayoutModel {
   out.recompute = l.recompute;
   out.uneven_stages = true;  // the memory model has said whether the stages can be cut
   out.stack = r.stack;
+  out.efficiencies = r.efficiencies;
   out.convention = r.flop_convention;
   out.accelerators = stage.accelerators;
   return out;
@@ -96,6 +97,7 @@ namespace detail {
                                     {"VP ", "layout.vp"},
                                     {"EP ", "layout.ep"},
                                     {"an interleaved", "layout.vp"},
+                                    {"a zero-bubble", "layout.vp"},
                                     {"tensor", "layout.tp"},
                                     {"context", "layout.cp"},
                                     {"pipeline", "layout.pp"},
@@ -153,7 +155,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   m.fits = memory.fits(*m.capacity).fits;
   if (*m.fits) return;
   if (stage.predicted() || !stage.layout->leaves_open()) throw does_not_fit(r, stage, m, memory);
-  const SettledLayout least = frugal(*stage.layout, *r.shape, stage.global_batch);
+  const SettledLayout least = frugal(*stage.layout, *r.shape, stage.global_batch, r.stack.interleaves());
   const Bytes needed = report(least).worst_stage().total();
   if (needed > *m.capacity) throw does_not_fit(r, stage, m, memory);
   m.remarks.push_back({"layout_may_not_fit", "stage \"" + stage.name + "\": " + m.layout.describe() +
@@ -169,7 +171,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
 [[nodiscard]] inline LayoutModel layout_model(const Request& r, const Stage& stage) {
   if (stage.predicted()) detail::require_predictable(r, stage);
   LayoutModel out;
-  out.layout = settle(*stage.layout, *r.shape, stage.global_batch);
+  out.layout = settle(*stage.layout, *r.shape, stage.global_batch, r.stack.interleaves());
   // A description that the models cannot take is no fault of the plan.
   const auto unless_described = [&](const char* what, auto compute) {
     try {
@@ -189,11 +191,6 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   };
   const double microbatches = microbatches_of(stage, out.layout);
   const auto check_batch = [&] {
-    if (out.layout.degrees.interleave > 1 && microbatches < static_cast<double>(out.layout.degrees.pipeline)) {
-      throw Error(Failure::infeasible, "few_microbatches", "",
-                  "VP above 1 must have at least as many microbatches as stages, got " + print_number(microbatches, 6) +
-                      " for PP " + std::to_string(out.layout.degrees.pipeline) + ": its bubble is not known otherwise");
-    }
     if (microbatches >= 1 && microbatches == std::floor(microbatches) && microbatches <= 2147483647) return;
     throw Error(Failure::infeasible, "microbatches", "",
                 "global batch / (DP x microbatch) must be whole, got " + print(*stage.global_batch) + " / (" +
@@ -209,7 +206,7 @@ inline void add_memory(const Request& r, const Stage& stage, LayoutModel& m) {
   unless_described("step time", [&] {
     const cluster::StepRequest request = step_request(r, stage, out.layout);
     out.step = cluster::step_time(request);
-    out.band = cluster::step_band(request);
+    out.band = cluster::step_band(request, r.known_stack);
   });
   return out;
 }

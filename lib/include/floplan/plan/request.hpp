@@ -29,6 +29,8 @@
 
 #include "floplan/architecture/training_flop.hpp"
 #include "floplan/catalog/records.hpp"
+#include "floplan/cluster/efficiencies.hpp"
+#include "floplan/cluster/machine.hpp"
 #include "floplan/cluster/software_stack.hpp"
 #include "floplan/core/error.hpp"
 #include "floplan/core/quantity.hpp"
@@ -155,7 +157,12 @@ struct Request {
   catalog::Precision precision = catalog::Precision::bf16;
   std::optional<FlopPerSecond> peak;  // instead of the accelerator's dense peak
   std::vector<Stage> stages;
-  cluster::SoftwareStack stack;  // of predicted steps
+  // Of predicted steps: the software, whether a publisher's record says all of it, the machine's links where they are not the
+  // catalog's, and what the user's own runs say.
+  cluster::SoftwareStack stack;
+  bool known_stack = false;
+  cluster::MachineOptions machine;
+  cluster::Efficiencies efficiencies;
   // Standard deviation of ln(rate achieved / rate given), common to all stages whose rate is given.
   Fraction achieved_spread = defaults::achieved_spread;
   Reliability reliability;

@@ -25,7 +25,11 @@
 
 #include "floplan/catalog/catalog.hpp"
 #include "floplan/catalog/find_model.hpp"
+#include "floplan/catalog/stacks.hpp"
+#include "floplan/cluster/efficiencies_file.hpp"
+#include "floplan/cluster/known_stack.hpp"
 #include "floplan/cluster/stack_words.hpp"
+#include "floplan/core/file.hpp"
 #include "floplan/fit/fit_file.hpp"
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_costs.hpp"
@@ -46,6 +50,7 @@ class RequestReader {
     read_top();
     StageReader(top_, r_, assumed_, default_sequence_).read();
     read_software();
+    read_machine();
     read_reliability();
     read_checkpoint();
     read_price(top_, catalog_, r_, assumed_);
@@ -132,6 +137,12 @@ class RequestReader {
   // What bears on given rates, and what on layouts; said where it bears on nothing.
   void read_software() {
     const Section stack = top_.section("stack");
+    if (const auto name = stack.value("name")) {
+      r_.stack = named(*name, [this](auto text, auto where) {
+        return cluster::known_stack(catalog::stack_named(catalog_, text, where));
+      });
+      r_.known_stack = true;
+    }
     for (const cluster::StackWord& fact : cluster::words_of(r_.stack)) {
       const auto value = stack.value(fact.name);
       if (!value) continue;
@@ -154,6 +165,41 @@ class RequestReader {
       r_.assumptions.push_back(
           {"stack_unused",
            "the facts of the software bear on layouts, and no stage has one: the rate stands as given"});
+    }
+  }
+
+  // What is not as the catalog or the published efficiencies say, for predicted steps.
+  void read_machine() {
+    const Section s = top_.section("machine");
+    cluster::MachineOptions& out = r_.machine;
+    out.gemm_ceiling = s.quantity<FlopPerSecond>("gemm_ceiling");
+    out.memory_bandwidth = s.quantity<BytesPerSecond>("memory_bandwidth");
+    out.scale_up = s.quantity<BytesPerSecond>("scale_up");
+    out.network = s.quantity<BytesPerSecond>("network");
+    if (const auto n = whole(s, "scale_up_domain", 1e6)) out.scale_up_domain = Count(*n);
+    if (const auto n = whole(s, "pod", 1e8)) out.pod = Count(*n);
+    if (const auto ratio = s.number("oversubscription")) {
+      if (!s.value("pod"))
+        throw s.value("oversubscription")->refuse("is of what lies above a pod: needs pod beside it");
+      if (!(*ratio >= 1 && *ratio <= 1000))
+        throw s.value("oversubscription")->refuse("must be from 1 to 1000, got " + print_number(*ratio, 6));
+      out.oversubscription = *ratio;
+    }
+    const auto file = top_.value("efficiencies");
+    if (file) {
+      r_.efficiencies = named(*file, [&](auto text, auto) {
+        const std::string path = (folder_of(*file) / text).string();
+        return cluster::read_efficiencies(read_text_file(path), path);
+      });
+    }
+    if (s.present() || file) {
+      const bool used =
+          std::any_of(r_.stages.begin(), r_.stages.end(), [](const Stage& t) { return t.layout || t.search; });
+      if (!used) {
+        r_.assumptions.push_back({"machine_unused",
+                                  "the machine's links and the efficiencies bear on layouts, and no stage has one: the "
+                                  "rate stands as given"});
+      }
     }
   }
 

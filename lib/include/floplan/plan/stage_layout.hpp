@@ -58,13 +58,15 @@ struct SettledLayout {
   }
 };
 
-// global_batch: sequences a step, where they are known: too few microbatches to fill the stages are not interleaved.
+// global_batch: sequences a step, where they are known: too few microbatches to fill the stages are not interleaved, and no
+// stages are where the schedule cannot.
 [[nodiscard]] inline SettledLayout settle(const StageLayout& l, const architecture::Transformer& shape,
-                                          std::optional<Count> global_batch = {}) {
+                                          std::optional<Count> global_batch = {}, bool interleaves = true) {
   SettledLayout out;
   out.degrees = l.degrees;
   const double each = static_cast<double>(l.degrees.data) * static_cast<double>(l.microbatch.value_or(1));
-  const bool fills = !global_batch || global_batch->value >= each * static_cast<double>(l.degrees.pipeline);
+  const bool fills =
+      interleaves && (!global_batch || global_batch->value >= each * static_cast<double>(l.degrees.pipeline));
   out.degrees.interleave = l.interleave.value_or(fills ? architecture::usual_interleave(shape, l.degrees.pipeline) : 1);
   if (!l.interleave && out.degrees.interleave > 1)
     out.assumed.push_back(std::to_string(out.degrees.interleave) + " chunks of layers a stage");
@@ -78,8 +80,8 @@ struct SettledLayout {
 }
 
 [[nodiscard]] inline SettledLayout frugal(const StageLayout& l, const architecture::Transformer& shape,
-                                          std::optional<Count> global_batch = {}) {
-  SettledLayout out = settle(l, shape, global_batch);
+                                          std::optional<Count> global_batch = {}, bool interleaves = true) {
+  SettledLayout out = settle(l, shape, global_batch, interleaves);
   if (!l.sharding && l.degrees.data * l.degrees.context > 1) out.sharding = Sharding::zero3;
   if (!l.recompute) out.recompute = Recompute::full;
   out.assumed.clear();
