@@ -70,10 +70,22 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+inline void require_same_rows(const MeasuredSteps& measured, const MeasuredSteps* errors_of) {
+  if (errors_of == nullptr || errors_of->steps.size() == measured.steps.size()) return;
+  throw Error(Failure::usage, "other_rows", "left_out",
+              "errors must be asked of the rows that are fitted, read with other facts, got " +
+                  std::to_string(errors_of->steps.size()) + " for " + std::to_string(measured.steps.size()));
+}
+
+}  // namespace detail
+
 // options.start: a fit to all rows makes the others quick. errors_of, where given: rows whose errors are wanted in the place
 // of those of measured (the same rows, read with other facts).
 [[nodiscard]] inline LeftOut leave_out(const MeasuredSteps& measured, const CalibrationOptions& options, StepKey key,
                                        const MeasuredSteps* errors_of = nullptr) {
+  detail::require_same_rows(measured, errors_of);
   LeftOut out;
   for (const MeasuredStep& s : measured.steps) out.keys.push_back(key(s));
   const std::set<std::string> distinct(out.keys.begin(), out.keys.end());
@@ -117,6 +129,7 @@ namespace detail {
 [[nodiscard]] inline EarnedBand earn_band(const MeasuredSteps& measured, const CalibrationOptions& options,
                                           const LeftOut& left, const std::vector<std::size_t>& rows, double level = 0.9,
                                           const MeasuredSteps* errors_of = nullptr) {
+  detail::require_same_rows(measured, errors_of);
   EarnedBand out;
   out.level = level;
   out.rows = rows.size();
