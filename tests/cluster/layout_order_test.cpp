@@ -87,4 +87,24 @@ TEST_CASE("a common factor of all predictions changes neither order nor loss") {
   const auto after = layout_sets(measured);
   CHECK(after.front().spearman == before.front().spearman);
   CHECK(after.front().loss == near(before.front().loss, 1e-14));
+  measured.steps.push_back(measured.steps.back());  // a further release of one layout
+  CHECK(layout_sets(measured, 13).size() == 1);
+  CHECK(layout_sets(measured, 14).empty());
+}
+
+TEST_CASE("order is averaged by publisher and over all, without the sets that have no rho") {
+  const std::vector<cluster::LayoutSet> sets = {
+      {"a", {}, 0.5, 0.1}, {"b", {}, 1, 0}, {"a", {}, std::nan(""), 0.3}, {"c", {}, std::nan(""), 0}};
+  const std::vector<cluster::OrderError> order = cluster::order_errors(sets);
+  REQUIRE(order.size() == 4);
+  CHECK(order[0].group == "a");
+  CHECK(order[0].sets == 2);
+  CHECK(order[0].ranked == 1);
+  CHECK(order[0].spearman == 0.5);
+  CHECK(order[0].loss == near(0.2, 1e-15));
+  CHECK(order[2].ranked == 0);
+  CHECK(order[3].group == "all");
+  CHECK(order[3].spearman == 0.75);
+  CHECK(order[3].loss == near(0.1, 1e-15));
+  CHECK(cluster::order_errors({}).empty());
 }

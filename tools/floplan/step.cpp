@@ -52,11 +52,11 @@ Answer validate(const Session& session, const StepOptions& o) {
   cluster::MeasuredSteps rows = measured_steps(session, o.validate);
   for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o.cluster);
   const cluster::Validation v = cluster::validate(rows);
-  const std::vector<cluster::LayoutSet> sets = cluster::layout_sets(rows, 5);
+  const std::vector<cluster::OrderError> order = cluster::order_errors(cluster::layout_sets(rows, 5));
   Answer answer;
   answer.inputs = {{"validate", o.validate}, {"left_out", o.left_out}};
   answer.result = report::validation_json(v);
-  answer.result["order"] = report::order_json(sets);
+  answer.result["order"] = report::order_json(order);
   answer.table = report::validation_table(v);
   answer.text = "Predicted against measured steps, " + std::to_string(v.rows.size()) + " rows, " +
                 std::to_string(v.skipped.size()) + " skipped; the efficiencies were fitted to published rows\n\n" +
@@ -64,14 +64,11 @@ Answer validate(const Session& session, const StepOptions& o) {
   for (const cluster::ClassError& c : v.classes) {
     answer.text += c.error.group + ": " + print_number(100 * c.coverage, 3) + "% of rows inside the 90% band\n";
   }
-  if (!sets.empty()) {
-    const report::Json order = report::order_json(sets);
-    if (!order["mean_spearman"].is_null()) {
-      answer.text += "order of layouts of one question: " + std::to_string(sets.size()) + " sets, Spearman " +
-                     print_number(order["mean_spearman"].get<double>(), 3) + ", the predicted best costs " +
-                     print_number(100 * order["mean_loss_of_predicted_best"].get<double>(), 3) +
-                     "% over the true one\n";
-    }
+  for (const cluster::OrderError& of : order) {
+    if (of.ranked == 0) continue;
+    answer.text += "order of layouts of one question, " + of.group + ": " + std::to_string(of.sets) +
+                   (of.sets == 1 ? " set" : " sets") + ", Spearman " + print_number(of.spearman, 3) +
+                   ", the predicted best costs " + print_number(100 * of.loss, 3) + "% over the true one\n";
   }
   if (o.left_out) {
     cluster::CalibrationOptions options;

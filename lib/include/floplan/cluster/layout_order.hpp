@@ -3,6 +3,7 @@
 // Does the step-time model put layouts in the right order, and what does it cost to take the one that it calls the best?
 //
 //   for (const LayoutSet& s : layout_sets(measured)) ...      s.spearman, s.loss
+//   for (const OrderError& o : order_errors(sets)) ...        means by publisher, "all" last
 //
 // A set is the measured rows of one question: the same model, machine, accelerators, batch, sequence and precision, laid out
 // in at least `fewest` ways. Spearman's rho is Pearson's correlation of ranks, ties sharing their mean rank. The loss is
@@ -39,6 +40,21 @@ namespace detail {
   return a.global_batch == b.global_batch && a.sequence_length == b.sequence_length && a.precision == b.precision &&
          a.layout.accelerators() == b.layout.accelerators() && a.machine.accelerator == b.machine.accelerator &&
          a.machine.network == b.machine.network && a.shape == b.shape;
+}
+
+// One layout that was measured in several releases of its software is one way to lay a question out.
+[[nodiscard]] inline std::size_t distinct_layouts(const MeasuredSteps& measured, const std::vector<std::size_t>& rows) {
+  const auto request = [&](std::size_t row) -> const StepRequest& { return measured.steps[row].request; };
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += std::none_of(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(i), [&](std::size_t earlier) {
+      const StepRequest& a = request(earlier);
+      const StepRequest& b = request(rows[i]);
+      return a.layout == b.layout && a.microbatch == b.microbatch && a.sharding == b.sharding &&
+             a.recompute == b.recompute;
+    });
+  }
+  return out;
 }
 
 // Ranks from 1; equals share their mean.
@@ -86,7 +102,9 @@ namespace detail {
       set->rows.push_back(i);
     }
   }
-  std::erase_if(sets, [&](const LayoutSet& s) { return s.rows.size() < std::max<std::size_t>(fewest, 2); });
+  std::erase_if(sets, [&](const LayoutSet& s) {
+    return detail::distinct_layouts(measured, s.rows) < std::max<std::size_t>(fewest, 2);
+  });
   for (LayoutSet& set : sets) {
     std::vector<double> predicted, seconds;
     for (const std::size_t row : set.rows) {
@@ -98,6 +116,41 @@ namespace detail {
     set.loss = seconds[static_cast<std::size_t>(best)] / *std::min_element(seconds.begin(), seconds.end()) - 1;
   }
   return sets;
+}
+
+// Means over the sets of a publisher.
+struct OrderError {
+  std::string group;
+  std::size_t sets = 0;
+  std::size_t ranked =
+      0;  // of them, those whose predictions and measurements are not all alike: the others have no rho
+  double spearman = 0;
+  double loss = 0;
+};
+
+// By publisher in the order of their first sets, and "all" at the end; empty where there are no sets.
+[[nodiscard]] inline std::vector<OrderError> order_errors(const std::vector<LayoutSet>& sets) {
+  std::vector<OrderError> out;
+  OrderError all{.group = "all"};
+  const auto add = [](OrderError& to, const LayoutSet& set) {
+    ++to.sets;
+    to.loss += set.loss;
+    if (std::isnan(set.spearman)) return;
+    ++to.ranked;
+    to.spearman += set.spearman;
+  };
+  for (const LayoutSet& set : sets) {
+    auto of = std::find_if(out.begin(), out.end(), [&](const OrderError& o) { return o.group == set.group; });
+    if (of == out.end()) of = out.insert(out.end(), OrderError{.group = set.group});
+    add(*of, set);
+    add(all, set);
+  }
+  if (!sets.empty()) out.push_back(all);
+  for (OrderError& o : out) {
+    o.loss /= static_cast<double>(o.sets);
+    if (o.ranked > 0) o.spearman /= static_cast<double>(o.ranked);
+  }
+  return out;
 }
 
 }  // namespace floplan::cluster

@@ -183,21 +183,21 @@ namespace floplan::report {
           {"converged", fit.converged}};
 }
 
-[[nodiscard]] inline Json order_json(const std::vector<cluster::LayoutSet>& sets) {
-  double rho = 0;
-  double loss = 0;
-  double ranked = 0;
-  for (const cluster::LayoutSet& set : sets) {
-    if (set.spearman == set.spearman) {
-      rho += set.spearman;
-      ranked += 1;
-    }
-    loss += set.loss;
+[[nodiscard]] inline Json order_json(const std::vector<cluster::OrderError>& order) {
+  Json groups = Json::array();
+  for (const cluster::OrderError& o : order) {
+    groups.push_back({{"group", o.group},
+                      {"sets", o.sets},
+                      {"mean_spearman", o.ranked > 0 ? Json(o.spearman) : Json()},
+                      {"mean_loss_of_predicted_best", o.loss}});
   }
-  const double count = static_cast<double>(sets.size());
-  return {{"sets", sets.size()},
-          {"mean_spearman", ranked > 0 ? Json(rho / ranked) : Json()},
-          {"mean_loss_of_predicted_best", count > 0 ? Json(loss / count) : Json()}};
+  if (order.empty())
+    return {{"sets", 0}, {"mean_spearman", nullptr}, {"mean_loss_of_predicted_best", nullptr}, {"groups", groups}};
+  Json out = groups.back();  // of all
+  groups.erase(groups.size() - 1);
+  out.erase("group");
+  out["groups"] = std::move(groups);
+  return out;
 }
 
 }  // namespace floplan::report
