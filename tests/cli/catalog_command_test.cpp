@@ -18,7 +18,7 @@ using cli::check_refused;
 using cli::Json;
 
 TEST_CASE("every entry of every catalog has a name of its own, a source and whether it was verified") {
-  for (const std::string kind : {"laws", "models", "accelerators", "prices", "interruptions", "runs"}) {
+  for (const std::string kind : {"laws", "models", "accelerators", "prices", "interruptions", "runs", "stacks"}) {
     INFO(kind);
     const Json answer = ask({"catalog", kind});
     const Json& entries = answer["result"].at("entries");

@@ -10,7 +10,7 @@
 namespace floplan::cli {
 namespace {
 
-const std::vector<std::string> kinds = {"laws", "models", "accelerators", "prices", "interruptions", "runs"};
+const std::vector<std::string> kinds = {"laws", "models", "accelerators", "prices", "interruptions", "runs", "stacks"};
 
 Answer list(const Session& session, const std::string& kind) {
   const catalog::Catalog& catalog = session.catalog;
@@ -143,6 +143,32 @@ Answer list(const Session& session, const std::string& kind) {
       answer.text += "\n" + w.title + " (" + w.name +
                      ") by component; the printed shares do not follow from the counts\n" + table.text();
     }
+  } else if (kind == "stacks") {
+    fill(catalog::stacks(catalog),
+         {"name", "attention", "elementwise", "host", "sequence parallel", "overlap", "scatter-gather",
+          "gradient bytes", "engine", "interleaving", "sharding", "recomputation", "assumed", "verified"},
+         [&](const catalog::Stack& s) -> std::vector<report::Cell> {
+           const auto fact = [&s](const char* name) {
+             const auto found = s.facts.find(name);
+             return report::Cell(found == s.facts.end() ? "" : found->second);
+           };
+           std::string assumed;
+           for (const std::string& name : s.assumed) assumed += (assumed.empty() ? "" : ", ") + name;
+           return {s.name,
+                   fact("attention"),
+                   fact("elementwise"),
+                   fact("host"),
+                   fact("sequence_parallel"),
+                   fact("overlap"),
+                   fact("scatter_gather"),
+                   fact("gradient_bytes"),
+                   fact("data_parallel"),
+                   fact("interleave"),
+                   fact("sharding"),
+                   fact("recompute"),
+                   assumed,
+                   verified(s.provenance)};
+         });
   } else {
     fill(catalog.runs(),
          {"name", "accelerator", "accelerators", "accelerator-hours", "days", "tokens", "steady (TFLOP/s)", "CO2e (t)",
@@ -173,8 +199,9 @@ Answer list(const Session& session, const std::string& kind) {
 
 void add_catalog(Program& program) {
   const auto kind = std::make_shared<std::string>();
-  Subcommand sub = program.add("catalog", "What floplan knows: laws, models, accelerators, prices, interruptions, runs",
-                               [kind](const Session& s) { return list(s, *kind); });
+  Subcommand sub = program.add(
+      "catalog", "What floplan knows: laws, models, accelerators, prices, interruptions, runs, software stacks",
+      [kind](const Session& s) { return list(s, *kind); });
   sub.positional("kind", *kind, "What to list", kinds);
 }
 

@@ -42,7 +42,7 @@ void add_cluster(Subcommand& sub, ClusterOptions& o) {
   sub.option("--oversubscription", o.oversubscription, "Above a pod, as 7 for 1:7");
   sub.group("The software, where it is known: what is not given is assumed, and widens the band");
   sub.option("--stack", o.stack,
-             "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (data/catalog/stacks.csv)");
+             "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (see: floplan catalog stacks)");
   sub.option("--scaling", o.scaling, "Of values in 8 and 4 bits: tensor, or block (MXFP8, NVFP4)");
   sub.option("--attention", o.attention, "Attention kernels: current, early (the first fused ones) or unfused");
   sub.option("--elementwise", o.elementwise, "Elementwise kernels: fused or eager");

@@ -52,7 +52,7 @@ constexpr NamedField fields[] = {
      "What data ranks share: none, zero1, zero2, zero3 or zero3_no_reshard; zero1 if not given"},
     {"--recompute", "stage[*].layout.recompute", "What is computed again: none, selective or full; none if not given"},
     {"--stack", "stack.name",
-     "Of predicted steps: a publisher's software as a whole, as llama3-2024 (data/catalog/stacks.csv)"},
+     "Of predicted steps: a publisher's software as a whole, as llama3-2024 (see: floplan catalog stacks)"},
     {"--attention-kernel", "stack.attention",
      "Of predicted steps: current, early or unfused kernels; assumed if not given"},
     {"--elementwise", "stack.elementwise", "fused or eager elementwise kernels; assumed if not given"},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "cluster_source.hpp"
 #include "command.hpp"
@@ -59,8 +61,9 @@ Answer validate(const Session& session, const StepOptions& o) {
   answer.result["order"] = report::order_json(order);
   answer.table = report::validation_table(v);
   answer.text = "Predicted against measured steps, " + std::to_string(v.rows.size()) + " rows, " +
-                std::to_string(v.skipped.size()) + " skipped; the efficiencies were fitted to published rows\n\n" +
-                answer.table->text();
+                std::to_string(v.skipped.size()) + " skipped; the efficiencies " +
+                (o.cluster.efficiencies ? "are those of " + *o.cluster.efficiencies : "were fitted to published rows") +
+                "\n\n" + answer.table->text();
   for (const cluster::ClassError& c : v.classes) {
     answer.text += c.error.group + ": " + print_number(100 * c.coverage, 3) + "% of rows inside the 90% band\n";
   }
@@ -70,6 +73,15 @@ Answer validate(const Session& session, const StepOptions& o) {
                    (of.sets == 1 ? " set" : " sets") + ", Spearman " + print_number(of.spearman, 3) +
                    ", the predicted best costs " + print_number(100 * of.loss, 3) + "% over the true one\n";
   }
+  // What was filled in, by how many rows it was.
+  std::map<std::pair<std::string, std::string>, std::size_t> assumed;
+  for (const cluster::MeasuredStep& step : rows.steps) {
+    for (const Warning& w : step.assumptions) ++assumed[{w.code, w.message}];
+  }
+  for (const auto& [what, count] : assumed)
+    answer.warnings.push_back(
+        {"assumed_" + what.first,
+         "in " + std::to_string(count) + " of " + std::to_string(rows.steps.size()) + " rows " + what.second});
   if (o.left_out) {
     cluster::CalibrationOptions options;
     options.start = cluster::calibrate(rows, options).efficiencies;

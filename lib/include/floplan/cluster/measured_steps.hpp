@@ -49,6 +49,12 @@ struct MeasuredStep {
   Seconds measured;
   std::vector<Warning> assumptions;  // of the row; the stack's are in request.stack
   bool known_stack = false;          // its publisher has a record in the catalog's stacks
+  bool guessed_layout = false;       // what moves its time stands neither in the row nor in its publisher's record
+
+  void guess(const char* code, std::string text) {
+    assumptions.push_back({code, std::move(text)});
+    guessed_layout = true;
+  }
 };
 
 struct SkippedStep {
@@ -72,7 +78,7 @@ inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
   const std::string text = cells.text({"sharding"});
   StepRequest& r = out.request;
   if (text.empty()) {
-    out.assumptions.push_back({"sharding", "a distributed optimizer is assumed"});
+    out.guess("sharding", "a distributed optimizer is assumed");
   } else if (text.starts_with("none")) {
     r.sharding = Sharding::none;
   } else if (has(text, "zero-2") || has(text, "zero2")) {
@@ -91,7 +97,7 @@ inline void read_recompute(const StepCells& cells, MeasuredStep& out) {
   const std::string text = cells.text({"recompute"});
   if (cells.assumed({"recompute"})) out.assumptions.push_back({"recompute", text + " recomputation is assumed"});
   if (text.empty()) {
-    out.assumptions.push_back({"recompute", "no recomputation is assumed"});
+    out.guess("recompute", "no recomputation is assumed");
   } else if (text.starts_with("full")) {
     out.request.recompute = Recompute::full;
   } else if (text.starts_with("selective")) {
@@ -111,7 +117,7 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
     out.request.precision = Precision::fp8;
     out.request.block_scaled = has(text, "mx") && !has(text, "cs");
   } else if (text.empty()) {
-    out.assumptions.push_back({"precision", "bf16 is assumed"});
+    out.guess("precision", "bf16 is assumed");
   } else if (!has(text, "bf16") && !has(text, "fp16")) {
     throw cells.fail({"precision"}, "must be bf16, fp16, fp8 or fp4");
   }
@@ -150,7 +156,8 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   t.layers = cells.required({"layers"});
   t.width = cells.required({"width", "d_model", "hidden"});
   t.heads = cells.required({"heads"});
-  t.kv_heads = cells.whole({"kv_heads"}).value_or(t.heads);
+  const auto kv_heads = cells.whole({"kv_heads"});
+  t.kv_heads = kv_heads.value_or(t.heads);
   t.vocabulary = cells.required({"vocabulary", "vocab"});
   const auto head_width = cells.whole({"head_width", "head_dim"});
   if (!head_width && t.width % t.heads != 0)
@@ -162,6 +169,7 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   const bool plain = t.ffn_width == 4 * t.width;
   t.gated = cells.yes_no({"gated"}, Fact<bool>::assume(!plain)).value;
   t.tied_embeddings = cells.yes_no({"tied"}, Fact<bool>::assume(plain)).value;
+  if (!kv_heads && t.gated) out.guess("kv_heads", "as many key-value heads as heads are assumed");
   if (!inner) out.assumptions.push_back({"ffn_width", "a feed-forward block of 4 times the width is assumed"});
   if (cells.text({"gated"}).empty())
     out.assumptions.push_back({"gated", t.gated ? "a gated block is assumed" : "a plain block is assumed"});
@@ -201,11 +209,13 @@ inline void read_interleave(const StepCells& cells, MeasuredStep& out) {
   if (out.request.layout.pipeline == 1) return;
   const bool given = cells.whole({"vp", "interleave"}).has_value();
   out.request.layout.interleave = cells.whole({"vp"}).value_or(cells.whole({"interleave"}).value_or(1));
-  if (!given || (cells.cell({"vp", "interleave"}).empty() && cells.assumed({"interleave"}))) {
-    out.assumptions.push_back(
-        {"interleave", out.request.layout.interleave == 1
-                           ? "a pipeline that is not interleaved is assumed"
-                           : "an interleaving of " + std::to_string(out.request.layout.interleave) + " is assumed"});
+  const std::string text = out.request.layout.interleave == 1
+                               ? "a pipeline that is not interleaved is assumed"
+                               : "an interleaving of " + std::to_string(out.request.layout.interleave) + " is assumed";
+  if (!given) {
+    out.guess("interleave", text);
+  } else if (cells.cell({"vp", "interleave"}).empty() && cells.assumed({"interleave"})) {
+    out.assumptions.push_back({"interleave", text});
   }
 }
 
@@ -223,8 +233,7 @@ inline void assume_microbatch(MeasuredStep& out) {
     }
   }
   r.microbatch = chosen;
-  out.assumptions.push_back(
-      {"microbatch", "the fastest microbatch, " + std::to_string(chosen) + " sequences, is assumed"});
+  out.guess("microbatch", "the fastest microbatch is assumed");
 }
 
 [[nodiscard]] inline MeasuredStep read_measured_step(const StepCells& cells, const catalog::Catalog& catalog,
@@ -244,6 +253,7 @@ inline void assume_microbatch(MeasuredStep& out) {
   r.layout.tensor = cells.whole({"tp"}).value_or(1);
   r.layout.context = cells.whole({"cp"}).value_or(1);
   r.layout.pipeline = cells.whole({"pp"}).value_or(1);
+  if (r.shape.experts && !cells.whole({"ep"})) throw cells.fail({"ep"}, "must be given of a mixture of experts");
   r.layout.expert = cells.whole({"ep"}).value_or(1);
   read_interleave(cells, out);
   r.layout.data = data_ranks(cells, r);

@@ -91,7 +91,7 @@ struct Validation {
     StepError row{.id = step.id, .group = step.group, .measured = step.measured, .predicted = step_terms(step.request)};
     if (log_errors != nullptr) row.predicted.step = row.measured.value * std::exp((*log_errors)[out.rows.size()]);
     row.error = row.predicted.step / row.measured.value - 1;
-    row.of = step_class(step.request, step.known_stack || stack_is_given(step.request));
+    row.of = step_class(step.request, (step.known_stack || stack_is_given(step.request)) && !step.guessed_layout);
     const StepBand band = step_band(row.of);
     row.inside =
         row.measured.value >= band.low * row.predicted.step && row.measured.value <= band.high * row.predicted.step;

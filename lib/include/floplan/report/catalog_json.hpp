@@ -15,6 +15,7 @@
 
 #include "floplan/architecture/parameter_count.hpp"
 #include "floplan/catalog/records.hpp"
+#include "floplan/catalog/stacks.hpp"
 #include "floplan/law/any_form.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/report/json.hpp"
@@ -121,6 +122,21 @@ namespace detail {
   entry["rate_published"] = w.rate_per_node_day.has_value();
   entry["categories"] = std::move(list);
   return detail::with_provenance(std::move(entry), w.provenance);
+}
+
+// What is not known of a stack is null; "assumed" names the facts that are a judgement.
+[[nodiscard]] inline Json to_json(const catalog::Stack& stack) {
+  Json out = {{"name", stack.name},
+              {"aliases", stack.aliases},
+              {"title", stack.title},
+              {"year_from", json(stack.year_from)},
+              {"year_to", json(stack.year_to)}};
+  for (const std::string& fact : catalog::stack_facts()) {
+    const auto word = stack.facts.find(fact);
+    out[fact] = word == stack.facts.end() ? Json(nullptr) : Json(word->second);
+  }
+  out["assumed"] = stack.assumed;
+  return detail::with_provenance(std::move(out), stack.provenance);
 }
 
 [[nodiscard]] inline Json to_json(const catalog::Run& r) {
