@@ -64,7 +64,7 @@ MeasuredSteps planted(const cluster::Efficiencies& e) {
            {"bf16,none,current,fused,fast", "bf16,full,early,eager,slow", "fp8,none,unfused,fused,slow"}) {
         const std::string sequence = id % 2 == 0 ? "2048" : "16384";
         text += std::to_string(++id) + ",g," + shape + ",51200," + sequence + ",h100-sxm," + layout + ",1,512," +
-                stack + ",1\n";
+                stack + ",1000\n";
       }
     }
   }

@@ -83,9 +83,9 @@ TEST_CASE("what a row does not say of its software comes from its publisher's re
       "seqs,"
       "precision,recompute,step_s\n";
   const std::string shape = "32,4096,32,32,50368,2048,a100-sxm-80gb,8,2,1,4,none,1,64,bf16,";
-  const MeasuredSteps rows = read(more + "a,mosaicml,2025,," + shape + "none,1\n" + "b,ours,2022,," + shape +
-                                  "full,1\n" + "c,,2022,arXiv 2205.05198 Table 5," + shape + "selective + seq-par,1\n" +
-                                  "d,ours,2026,," + shape + "none,1\n");
+  const MeasuredSteps rows = read(more + "a,mosaicml,2025,," + shape + "none,100\n" + "b,ours,2022,," + shape +
+                                  "full,100\n" + "c,,2022,arXiv 2205.05198 Table 5," + shape +
+                                  "selective + seq-par,100\n" + "d,ours,2026,," + shape + "none,100\n");
   REQUIRE(rows.skipped.empty());
   const auto stack = [&](std::size_t i) { return rows.steps[i].request.stack; };
   CHECK(rows.steps[0].known_stack);
@@ -134,4 +134,46 @@ TEST_CASE("a model of the catalog is found by its letters and digits") {
   CHECK(rows.steps.front().request.block_scaled);
   REQUIRE(rows.skipped.size() == 1);
   CHECK(rows.skipped.front().reason.find("deepseekv9") != std::string::npos);
+}
+
+TEST_CASE("times that cannot be are skipped with what is wrong of them") {
+  const std::string header =
+      "layers,d_model,ffn,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,dp,sharding,micro_batch_size,"
+      "global_batch_size,precision,recompute,step_s,tokens_per_s_per_accel,arch,experts,active_experts,expert_width,"
+      "ep\n";
+  const std::string shape = "32,4096,14336,32,8,128256,8192,h100-sxm,64,1,1,64,zero3,1,512,bf16,none,";
+  const MeasuredSteps rows =
+      read(header + shape + "8,8192,,,,,\n" + shape + "0.1,,,,,,\n" + shape + "8,800,,,,,\n" + shape + "8,,moe,,,,\n" +
+           shape + "30,,moe,8,2,14336,8\n" + shape + "30,,moe,8,9,14336,8\n" + shape + "30,,moe,8,2,14336,\n");
+  REQUIRE(rows.steps.size() == 2);
+  CHECK_FALSE(rows.steps[0].guessed_layout);
+  CHECK(rows.steps[1].request.shape.experts->count == 8);
+  REQUIRE(rows.skipped.size() == 5);
+  const char* reasons[] = {"MFU would be", "agree with tokens_per_s", "experts must be given", "at most the 8 experts",
+                           "ep must be given"};
+  for (std::size_t i = 0; i < 5; ++i) {
+    CAPTURE(rows.skipped[i].reason);
+    CHECK(rows.skipped[i].reason.find(reasons[i]) != std::string::npos);
+    CHECK(rows.skipped[i].place.starts_with("rows.csv:"));
+    CHECK(rows.skipped[i].reason.find("rows.csv:") == std::string::npos);
+  }
+}
+
+TEST_CASE("what moves a step and stands neither in the row nor in its publisher's record makes its layout a guess") {
+  const std::string header =
+      "group,layers,d_model,ffn,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,vp,dp,sharding,mbs,gbs_seqs,"
+      "precision,recompute,step_s\n";
+  const auto guessed = [&](const std::string& cells) {
+    const MeasuredSteps rows = read(header + cells + "\n");
+    REQUIRE(rows.steps.size() == 1);
+    return rows.steps[0].guessed_layout;
+  };
+  const std::string shape = ",32,4096,14336,32,8,128256,8192,h100-sxm,64,";
+  CHECK_FALSE(guessed("ours" + shape + "2,2,4,16,zero1,1,512,bf16,none,30"));
+  CHECK(guessed("ours" + shape + "2,2,,16,zero1,1,512,bf16,none,30"));
+  CHECK(guessed("ours" + shape + "2,2,4,16,,1,512,bf16,none,30"));
+  CHECK(guessed("ours" + shape + "2,2,4,16,zero1,,512,bf16,none,30"));
+  CHECK(guessed("ours" + shape + "2,2,4,16,zero1,1,512,,none,30"));
+  CHECK(guessed("ours" + shape + "2,2,4,16,zero1,1,512,bf16,,30"));
+  CHECK_FALSE(guessed("llama3-2024" + shape + "2,2,,16,,1,512,,,30"));
 }

@@ -31,6 +31,32 @@ cluster::MachineOptions machine_options(const ClusterOptions& o) {
 
 }  // namespace
 
+std::optional<std::string> ClusterOptions::given() const {
+  for (const auto& [text, option] : {std::pair(&gemm_ceiling, "--gemm-ceiling"),
+                                     std::pair(&memory_bandwidth, "--memory-bandwidth"),
+                                     std::pair(&scale_up, "--scale-up"),
+                                     std::pair(&scale_up_domain, "--scale-up-domain"),
+                                     std::pair(&network, "--network"),
+                                     std::pair(&pod, "--pod"),
+                                     std::pair(&oversubscription, "--oversubscription"),
+                                     std::pair(&stack, "--stack"),
+                                     std::pair(&scaling, "--scaling"),
+                                     std::pair(&attention, "--attention"),
+                                     std::pair(&elementwise, "--elementwise"),
+                                     std::pair(&host, "--host"),
+                                     std::pair(&sequence_parallel, "--sequence-parallel"),
+                                     std::pair(&overlap, "--overlap"),
+                                     std::pair(&scatter_gather, "--scatter-gather"),
+                                     std::pair(&gradient_bytes, "--gradient-bytes"),
+                                     std::pair(&data_parallel, "--data-parallel"),
+                                     std::pair(&selective, "--selective"),
+                                     std::pair(&context_exchange, "--context-exchange"),
+                                     std::pair(&schedule, "--schedule")}) {
+    if (*text) return option;
+  }
+  return std::nullopt;
+}
+
 void add_cluster(Subcommand& sub, ClusterOptions& o) {
   sub.group("The machine, where it is not as the catalog says");
   sub.option("--gemm-ceiling", o.gemm_ceiling, "The best bf16 matrix product measured on the part, as 794TFLOP/s");
@@ -72,7 +98,12 @@ bool take_cluster(const Session& session, const ClusterOptions& o, const catalog
     throw Error(Failure::usage, "bad_value", "--scaling", "must be tensor or block, got \"" + *o.scaling + "\"");
   r.machine = cluster::machine_of(on, machine_options(o));
   r.block_scaled = o.scaling ? *o.scaling == "block" : r.precision == catalog::Precision::fp4;
-  if (o.stack) r.stack = cluster::known_stack(catalog::stack_named(session.catalog, *o.stack, "--stack"));
+  bool publishers = false;
+  if (o.stack) {
+    const catalog::Stack record = catalog::stack_named(session.catalog, *o.stack, "--stack");
+    r.stack = cluster::known_stack(record);
+    publishers = cluster::is_publishers(record);
+  }
   const auto give = [&r](const Text& word, const char* fact, const char* option) {
     if (word) cluster::give(r.stack, fact, *word, option);
   };
@@ -88,7 +119,7 @@ bool take_cluster(const Session& session, const ClusterOptions& o, const catalog
   give(o.context_exchange, "context_exchange", "--context-exchange");
   give(o.schedule, "schedule", "--schedule");
   r.efficiencies = efficiencies_of(o);
-  return o.stack.has_value();
+  return publishers;
 }
 
 law::FlopConvention attention_convention(const std::string& word) {

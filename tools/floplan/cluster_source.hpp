@@ -3,6 +3,7 @@
 // A cluster on the command line: its links where the catalog does not say, its software, its calibration.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "command.hpp"
@@ -16,6 +17,9 @@ struct ClusterOptions {
   Text stack, scaling, attention, elementwise, host, sequence_parallel, overlap, scatter_gather, gradient_bytes,
       data_parallel, selective, context_exchange, schedule;
   Text efficiencies;
+
+  // The first option of machine or software that was given, or nothing.
+  [[nodiscard]] std::optional<std::string> given() const;
 };
 
 // `options` must outlive the program.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "floplan/catalog/find_model.hpp"
 #include "floplan/cluster/calibration.hpp"
 #include "floplan/cluster/efficiencies_file.hpp"
+#include "floplan/cluster/known_stack.hpp"
 #include "floplan/cluster/layout_order.hpp"
 #include "floplan/cluster/left_out.hpp"
 #include "floplan/cluster/step_band.hpp"
@@ -50,7 +52,26 @@ cluster::MeasuredSteps measured_steps(const Session& session, const std::vector<
   return out;
 }
 
+// What --validate does not use is refused: its rows say all of it.
+void require_rows_alone(const StepOptions& o) {
+  const auto refuse = [](const std::string& option) {
+    throw Error(Failure::usage, "useless_option", option,
+                "is of one step, and --validate asks each row as its columns say: put it into the rows");
+  };
+  for (const auto& [text, option] :
+       {std::pair(&o.model, "--model"), std::pair(&o.accelerator, "--accelerator"), std::pair(&o.seq, "--seq")}) {
+    if (*text) refuse(option);
+  }
+  if (const auto option = o.layout.given()) refuse(*option);
+  if (const auto option = o.cluster.given()) refuse(*option);
+  if (o.left_out && o.cluster.efficiencies) {
+    throw Error(Failure::usage, "useless_option", "--efficiencies",
+                "cannot be given with --left-out, which fits them to the other publishers' rows");
+  }
+}
+
 Answer validate(const Session& session, const StepOptions& o) {
+  require_rows_alone(o);
   cluster::MeasuredSteps rows = measured_steps(session, o.validate);
   for (cluster::MeasuredStep& step : rows.steps) step.request.efficiencies = efficiencies_of(o.cluster);
   const cluster::Validation v = cluster::validate(rows);
@@ -124,6 +145,32 @@ Answer calibrate(const Session& session, const CalibrateOptions& o) {
                           3) +
              "% of what it says"});
   }
+  // How the rows scatter about what they give: a mix of clusters, or of units, is no calibration.
+  std::vector<double> ratios;
+  for (const cluster::MeasuredStep& s : rows.steps)
+    ratios.push_back(s.measured.value / cluster::step_terms(s.request, fit.efficiencies).step);
+  std::sort(ratios.begin(), ratios.end());
+  if (ratios.back() > 1.5 * ratios.front()) {
+    answer.warnings.push_back({"rows_scatter", "the rows lie from " + print_number(ratios.front(), 3) + " to " +
+                                                   print_number(ratios.back(), 3) +
+                                                   " times what the calibration gives: are they of one cluster?"});
+  }
+  const double factor = fit.efficiencies.measured_factor;
+  if (!(factor > 0.1 && factor < 10)) {
+    throw Error(Failure::data, "bad_rows", o.rows,
+                "steps must be within 0.1 and 10 times the published model's, and are " + print_number(factor, 4) +
+                    " times: are the times in seconds, and the rows of this accelerator?");
+  }
+  if (factor < 0.67 || factor > 1.5) {
+    answer.warnings.push_back({"far_from_published", "steps of " + print_number(factor, 3) +
+                                                         " times the published model's are not explained by any "
+                                                         "measured stack: look at units, layout and software"});
+  }
+  if (o.refit && rows.steps.size() < 2 * fit.values.size()) {
+    answer.warnings.push_back({"few_rows_to_refit", std::to_string(rows.steps.size()) + " rows for " +
+                                                        std::to_string(fit.values.size()) +
+                                                        " efficiencies: what they do not say is the prior"});
+  }
   for (const cluster::CalibratedValue& v : fit.values) {
     if (o.refit && v.identified() == "no")
       answer.warnings.push_back({"not_identified", std::string(v.name) + " is its prior: the rows say nothing of it"});
@@ -131,6 +178,8 @@ Answer calibrate(const Session& session, const CalibrateOptions& o) {
   answer.inputs = {{"rows", o.rows}, {"refit", o.refit}};
   answer.result = report::calibration_json(fit);
   answer.result["skipped"] = rows.skipped.size();
+  answer.result["ratio_low"] = ratios.front();
+  answer.result["ratio_high"] = ratios.back();
   answer.table = report::calibration_table(fit);
   if (o.out) {
     write_text_file(*o.out, cluster::efficiencies_toml(fit, "floplan step calibrate"));
@@ -140,9 +189,26 @@ Answer calibrate(const Session& session, const CalibrateOptions& o) {
       (o.refit ? fit.describe()
                : "the published efficiencies, and steps " + print_number(fit.efficiencies.measured_factor, 4) +
                      " times as long as they say, from the median of " + std::to_string(fit.rows) + " rows") +
-      "\n\n" + answer.table->text();
+      "\nmeasured steps lie from " + print_number(ratios.front(), 3) + " to " + print_number(ratios.back(), 3) +
+      " times what the calibration gives\n\n" + answer.table->text();
   for (const cluster::SkippedStep& s : rows.skipped) answer.text += "skipped: " + s.place + ": " + s.reason + "\n";
   return answer;
+}
+
+// What the options leave open of the layout is as the publisher of the software has it.
+void lay_out_as(const Session& session, const std::string& stack, const architecture::Transformer& shape,
+                LayoutOptions& options, std::vector<Warning>& warnings) {
+  const catalog::Stack record = catalog::stack_named(session.catalog, stack, "--stack");
+  const cluster::StackLayout of = cluster::stack_layout(record, shape, whole_number(options.pp, "--pp", 1));
+  std::string taken;
+  const auto take = [&taken](const char* option, const std::string& word) {
+    taken += (taken.empty() ? "" : ", ") + std::string(option) + " " + word;
+    return word;
+  };
+  if (!options.vp && of.interleave) options.vp = take("--vp", std::to_string(*of.interleave));
+  if (options.sharding.empty() && of.sharding) options.sharding = take("--sharding", to_text(*of.sharding));
+  if (options.recompute.empty() && of.recompute) options.recompute = take("--recompute", to_text(*of.recompute));
+  if (!taken.empty()) warnings.push_back({"laid_out_as", taken + " is as in " + record.title});
 }
 
 Answer answer_step(const Session& session, const StepOptions& o) {
@@ -161,6 +227,7 @@ Answer answer_step(const Session& session, const StepOptions& o) {
   if (!options.global_batch) throw Error(Failure::usage, "missing_option", "--global-batch", "is needed");
   cluster::StepRequest r;
   r.shape = std::move(found.model.shape);
+  if (o.cluster.stack) lay_out_as(session, *o.cluster.stack, r.shape, options, answer.warnings);
   if (!options.vp) {
     const std::int64_t chunks = o.cluster.schedule.value_or("") == "zero_bubble"
                                     ? 1
@@ -201,6 +268,9 @@ Answer answer_step(const Session& session, const StepOptions& o) {
                    {"sequence_length", r.sequence_length},
                    {"precision", o.precision}};
   answer.inputs.update(layout_inputs(cut));
+  answer.inputs["layout"]["vp"] = r.layout.interleave;
+  answer.inputs["stack"] = report::stack_json(r.stack);
+  answer.inputs["efficiencies"] = report::efficiencies_json(r.efficiencies);
   answer.result = report::step_json(step, band);
   answer.result.update(report::memory_json(memory, on.memory));
   answer.table = report::step_table(step);

@@ -10,12 +10,17 @@
 // Pitfall: a record speaks of a publisher in one year; the next year's software is another.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "floplan/architecture/layout_words.hpp"
+#include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/stacks.hpp"
 #include "floplan/cluster/software_stack.hpp"
 #include "floplan/cluster/stack_words.hpp"
 #include "floplan/core/error.hpp"
+#include "floplan/core/quantity_text.hpp"
 
 namespace floplan::cluster {
 
@@ -34,6 +39,43 @@ namespace floplan::cluster {
     if (record.assumes(name)) assume(s, name);
   }
   return s;
+}
+
+// Whether it is a publisher's own, and not what was usual in a year.
+[[nodiscard]] inline bool is_publishers(const catalog::Stack& record) { return !record.year_from && !record.year_to; }
+
+// How the publisher laid out its models, as far as its record says.
+struct StackLayout {
+  std::optional<std::int64_t> interleave;
+  std::optional<architecture::Sharding> sharding;
+  std::optional<architecture::Recompute> recompute;
+};
+
+// interleave: only where PP stages of the model can be cut into as many chunks. Throws Error(data) for a word that is none.
+[[nodiscard]] inline StackLayout stack_layout(const catalog::Stack& record, const architecture::Transformer& shape,
+                                              std::int64_t pipeline) {
+  StackLayout out;
+  const auto fact = [&record](const char* name) {
+    const auto found = record.facts.find(name);
+    return found == record.facts.end() ? std::string() : found->second;
+  };
+  const auto choose = [&](const char* name, const auto& words, auto& target) {
+    const std::string word = fact(name);
+    if (word.empty()) return;
+    for (const auto& [text, value] : words) {
+      if (word == text) target = value;
+    }
+    if (!target)
+      throw Error(Failure::data, "bad_stack", "stack " + record.name, std::string(name) + " is \"" + word + "\"");
+  };
+  choose("sharding", architecture::sharding_words, out.sharding);
+  choose("recompute", architecture::recompute_words, out.recompute);
+  if (const std::string chunks = fact("interleave"); !chunks.empty() && pipeline > 1) {
+    const auto value = static_cast<std::int64_t>(parse_number(chunks, "stack " + record.name));
+    const std::int64_t slots = shape.layers % pipeline == 0 ? shape.layers : shape.layers + 2;
+    if (value >= 1 && slots % (pipeline * value) == 0) out.interleave = value;
+  }
+  return out;
 }
 
 }  // namespace floplan::cluster

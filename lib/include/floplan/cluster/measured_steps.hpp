@@ -79,15 +79,17 @@ inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
   StepRequest& r = out.request;
   if (text.empty()) {
     out.guess("sharding", "a distributed optimizer is assumed");
-  } else if (text.starts_with("none")) {
+  } else if (text.starts_with("none") || text == "ddp" || text == "dp") {
     r.sharding = Sharding::none;
-  } else if (has(text, "zero-2") || has(text, "zero2")) {
+  } else if (has(text, "zero-2") || has(text, "zero2") || has(text, "zero 2") || has(text, "stage 2")) {
     r.sharding = Sharding::zero2;
   } else if (has(text, "shard_grad_op") || has(text, "no_reshard")) {
     r.sharding = Sharding::zero3_no_reshard;
-  } else if (has(text, "zero-3") || has(text, "zero3") || has(text, "fsdp") || has(text, "full_shard")) {
+  } else if (has(text, "zero-3") || has(text, "zero3") || has(text, "zero 3") || has(text, "stage 3") ||
+             has(text, "fsdp") || has(text, "full_shard")) {
     r.sharding = Sharding::zero3;
-  } else if (!has(text, "zero-1") && !has(text, "zero1") && !has(text, "dist-opt") && !has(text, "distributed")) {
+  } else if (!has(text, "zero-1") && !has(text, "zero1") && !has(text, "zero 1") && !has(text, "stage 1") &&
+             !has(text, "dist-opt") && !has(text, "distributed")) {
     throw cells.fail({"sharding"}, "must be none, zero1, zero2, zero3, FSDP, SHARD_GRAD_OP or a distributed optimizer");
   }
 }
@@ -145,6 +147,28 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   return catalog.model(found.size() == 1 ? found.front() : name, place).shape;
 }
 
+inline const Titles accelerator_titles = {"accelerators", "n_accel", "n_gpus", "gpus", "count"};
+inline const Titles batch_titles = {"global_batch", "gbs_seqs", "gbs", "global_batch_size"};
+inline const Titles microbatch_titles = {"microbatch", "mbs", "micro_batch_size", "micro_batch"};
+
+// Of a mixture of experts whose shape stands in the row.
+inline void read_experts(const StepCells& cells, architecture::Transformer& t) {
+  const auto count = cells.whole({"experts", "num_experts"});
+  if (!count && !has(cells.cell({"arch"}), "moe")) return;
+  architecture::Experts x;
+  x.count = cells.required({"experts", "num_experts"});
+  x.active = cells.required({"active_experts", "top_k"});
+  x.width = cells.required({"expert_width", "moe_ffn"});
+  x.shared_width = cells.whole({"shared_width"}).value_or(0);
+  const std::int64_t dense = cells.whole({"dense_layers"}).value_or(0);
+  if (x.active > x.count)
+    throw cells.fail({"active_experts", "top_k"}, "must be at most the " + std::to_string(x.count) + " experts");
+  if (dense >= t.layers)
+    throw cells.fail({"dense_layers"}, "must be fewer than the " + std::to_string(t.layers) + " layers");
+  x.layers = architecture::LayerPattern::from(dense, t.layers);
+  t.experts = std::move(x);
+}
+
 [[nodiscard]] inline architecture::Transformer read_shape(const StepCells& cells, const catalog::Catalog& catalog,
                                                           MeasuredStep& out) {
   if (cells.text({"layers"}).empty()) {
@@ -171,15 +195,25 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
   t.tied_embeddings = cells.yes_no({"tied"}, Fact<bool>::assume(plain)).value;
   if (!kv_heads && t.gated) out.guess("kv_heads", "as many key-value heads as heads are assumed");
   if (!inner) out.assumptions.push_back({"ffn_width", "a feed-forward block of 4 times the width is assumed"});
+  read_experts(cells, t);
   if (cells.text({"gated"}).empty())
     out.assumptions.push_back({"gated", t.gated ? "a gated block is assumed" : "a plain block is assumed"});
   return t;
 }
 
 [[nodiscard]] inline Seconds read_time(const StepCells& cells, const StepRequest& r) {
-  if (const auto seconds = cells.number({"step_s", "iter_time_s"});
-      seconds && !has(cells.cell({"iter_time_kind"}), "tok/s"))
+  const Titles second_titles = {"step_s", "iter_time_s"};
+  if (const auto seconds = cells.number(second_titles); seconds && !has(cells.cell({"iter_time_kind"}), "tok/s")) {
+    const auto rate = cells.number({"tokens_per_s_per_accel"});
+    const double by_rate = rate ? static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length) /
+                                      (r.layout.accelerators().value * *rate)
+                                : *seconds;
+    if (std::abs(std::log(by_rate / *seconds)) > 0.1) {
+      throw cells.fail(second_titles,
+                       "must agree with tokens_per_s_per_accel, by which a step takes " + print(Seconds(by_rate), 4));
+    }
     return Seconds(*seconds);
+  }
   const double tokens = static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length);
   const double share = tokens / r.layout.accelerators().value;
   const auto rate = cells.number({"tokens_per_s_per_accel"});
@@ -200,21 +234,22 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
 // DP, or what the other degrees leave of the accelerators where they are given.
 [[nodiscard]] inline std::int64_t data_ranks(const StepCells& cells, const StepRequest& r) {
   const std::int64_t others = r.layout.tensor * r.layout.context * r.layout.pipeline;
-  const std::int64_t all = cells.required({"accelerators", "n_accel", "n_gpus"});
+  const std::int64_t all = cells.required(accelerator_titles);
   if (!cells.whole({"dp"}) && cells.whole({"tp"}) && cells.whole({"pp"}) && all % others == 0) return all / others;
   return cells.required({"dp"});
 }
 
 inline void read_interleave(const StepCells& cells, MeasuredStep& out) {
   if (out.request.layout.pipeline == 1) return;
-  const bool given = cells.whole({"vp", "interleave"}).has_value();
-  out.request.layout.interleave = cells.whole({"vp"}).value_or(cells.whole({"interleave"}).value_or(1));
+  const auto chunks = cells.whole({"interleave", "vp"});
+  const bool given = chunks.has_value();
+  out.request.layout.interleave = chunks.value_or(1);
   const std::string text = out.request.layout.interleave == 1
                                ? "a pipeline that is not interleaved is assumed"
                                : "an interleaving of " + std::to_string(out.request.layout.interleave) + " is assumed";
   if (!given) {
     out.guess("interleave", text);
-  } else if (cells.cell({"vp", "interleave"}).empty() && cells.assumed({"interleave"})) {
+  } else if (cells.cell({"interleave", "vp"}).empty() && cells.assumed({"interleave"})) {
     out.assumptions.push_back({"interleave", text});
   }
 }
@@ -236,6 +271,15 @@ inline void assume_microbatch(MeasuredStep& out) {
   out.guess("microbatch", "the fastest microbatch is assumed");
 }
 
+// By 6 N FLOP a token, the least that a convention counts.
+[[nodiscard]] inline double measured_mfu(const MeasuredStep& s) {
+  const StepRequest& r = s.request;
+  const Tokens sequence(static_cast<double>(r.sequence_length));
+  const double flop = architecture::training_flop_per_token(r.shape, sequence).by(law::FlopConvention::six_n).value *
+                      static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length);
+  return flop / (s.measured.value * r.layout.accelerators().value * r.machine.peak(r.precision).value);
+}
+
 [[nodiscard]] inline MeasuredStep read_measured_step(const StepCells& cells, const catalog::Catalog& catalog,
                                                      std::map<std::string, catalog::Accelerator>& known) {
   MeasuredStep out;
@@ -249,17 +293,17 @@ inline void assume_microbatch(MeasuredStep& out) {
   MachineOptions options;
   if (const auto network = cells.number({"network_gbps"})) options.network = BytesPerSecond(*network * 1e9);
   r.machine = machine_of(known.at(part), options);
-  r.accelerators = Count(static_cast<double>(cells.required({"accelerators", "n_accel", "n_gpus"})));
+  r.accelerators = Count(static_cast<double>(cells.required(accelerator_titles)));
   r.layout.tensor = cells.whole({"tp"}).value_or(1);
   r.layout.context = cells.whole({"cp"}).value_or(1);
   r.layout.pipeline = cells.whole({"pp"}).value_or(1);
   if (r.shape.experts && !cells.whole({"ep"})) throw cells.fail({"ep"}, "must be given of a mixture of experts");
   r.layout.expert = cells.whole({"ep"}).value_or(1);
-  read_interleave(cells, out);
   r.layout.data = data_ranks(cells, r);
-  r.global_batch = cells.required({"global_batch", "gbs_seqs", "gbs"});
-  const auto microbatch = cells.whole({"microbatch", "mbs"});
+  r.global_batch = cells.required(batch_titles);
+  const auto microbatch = cells.whole(microbatch_titles);
   r.microbatch = microbatch.value_or(1);
+  read_interleave(cells, out);
   r.sequence_length = cells.required({"sequence_length", "seq_len", "seq"});
   r.uneven_stages = true;  // it was run, so it can be
   read_precision(cells, out);
@@ -269,6 +313,11 @@ inline void assume_microbatch(MeasuredStep& out) {
   check(r);
   if (!microbatch) assume_microbatch(out);
   out.measured = read_time(cells, r);
+  const double mfu = measured_mfu(out);
+  if (mfu > 1) {
+    throw cells.fail({"step_s", "iter_time_s"}, "is impossible: MFU would be " + print_number(mfu, 3) + " of " +
+                                                    print(r.machine.peak(r.precision), 4) + " (6 N FLOP a token)");
+  }
   out.known_stack = cells.known_publisher();
   return out;
 }
@@ -280,8 +329,8 @@ inline void assume_microbatch(MeasuredStep& out) {
   const std::vector<catalog::Stack> stacks =
       options.known_stacks ? catalog::stacks(catalog) : std::vector<catalog::Stack>{};
   detail::StepCells cells(table, stacks);
-  cells.require({"accelerators", "n_accel", "n_gpus"});
-  cells.require({"global_batch", "gbs_seqs", "gbs"});
+  cells.require(detail::accelerator_titles);
+  cells.require(detail::batch_titles);
   cells.require({"sequence_length", "seq_len", "seq"});
   std::map<std::string, catalog::Accelerator> known;
   MeasuredSteps out;
@@ -290,7 +339,12 @@ inline void assume_microbatch(MeasuredStep& out) {
     try {
       out.steps.push_back(detail::read_measured_step(cells, catalog, known));
     } catch (const Error& error) {
-      out.skipped.push_back({cells.place(), error.what()});
+      // The place of the cell, where the error has it, and not the row's beside it.
+      const std::string text = error.what();
+      const std::string row_place = cells.place();
+      const bool cell = error.where().starts_with(row_place.substr(0, row_place.rfind(':') + 1));
+      out.skipped.push_back(cell ? SkippedStep{error.where(), text.substr(error.where().size() + 2)}
+                                 : SkippedStep{cells.place(), text});
     }
   }
   return out;

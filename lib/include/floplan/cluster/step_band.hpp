@@ -14,9 +14,12 @@
 // Pitfall: published runs are the good ones, and the model's structure was chosen with all of them in view.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "floplan/cluster/step_request.hpp"
 
@@ -47,10 +50,16 @@ enum class StepClass { known, guessed, experts };
   return {"mixture of experts", 0.535, 1.935, 0.9, 0.92, 13};
 }
 
+// The parts that the published efficiencies were fitted to rows of, as the catalog calls them.
+inline constexpr std::array<std::string_view, 5> measured_parts{"a100-sxm-40gb", "a100-sxm-80gb", "b200", "gb200",
+                                                                "h100-sxm"};
+
 // known_stack: the software is a publisher's, or was given. What is a judgement in a publisher's record does not count.
 [[nodiscard]] inline StepClass step_class(const StepRequest& r, bool known_stack) {
   if (r.shape.experts) return StepClass::experts;
-  const bool known_part = r.machine.assumptions.empty();
+  const bool measured =
+      std::find(measured_parts.begin(), measured_parts.end(), r.machine.accelerator) != measured_parts.end();
+  const bool known_part = measured && r.machine.assumptions.empty();
   return known_stack && known_part ? StepClass::known : StepClass::guessed;
 }
 

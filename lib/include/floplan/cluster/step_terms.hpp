@@ -20,7 +20,7 @@
 // (2401.10241, zero bubble), Liu 2023 (2310.01889, ring attention).
 // Holds: as efficiencies.hpp says. Throws nothing, and allocates nothing; r must have passed check().
 // Pitfall: the terms are totals of the slowest stage and do not sum to the step: `waiting` is what remains, the host, the
-// head on one stage, the difference of stages, a user's measured factor.
+// head on one stage, the difference of stages. A user's measured factor scales all of them alike.
 #pragma once
 
 #include <algorithm>
@@ -241,7 +241,12 @@ template <class T>
   const double units = std::max(1.0, r.layout.accelerators().value / e.straggler_unit);
   const double spread = detail::expected_maximum(units);
   out.straggler = e.straggler * spread * work;
-  out.step = e.measured_factor * (work + out.straggler + out.data + out.optimizer);
+  out.step = work + out.straggler + out.data + out.optimizer;
+  if (e.measured_factor != 1) {
+    for (T* part : {&out.products, &out.attention, &out.elementwise, &out.tensor, &out.context, &out.expert, &out.head,
+                    &out.sends, &out.bubble, &out.data, &out.optimizer, &out.straggler, &out.step, &out.microbatch})
+      *part *= e.measured_factor;
+  }
   return out;
 }
 

@@ -134,14 +134,32 @@ class RequestReader {
     return named(value, [&](auto text, auto where) { return fit::find_law(text, where, catalog_, folder); });
   }
 
+  // What the layout of a stage leaves open is as the publisher of the software has it.
+  void lay_out_as(const catalog::Stack& record, Stage& stage) {
+    if (!stage.layout || !r_.shape) return;
+    const cluster::StackLayout of = cluster::stack_layout(record, *r_.shape, stage.layout->degrees.pipeline);
+    std::string taken;
+    const auto take = [&taken](auto& open, const auto& known, auto text) {
+      if (open || !known) return;
+      open = known;
+      taken += (taken.empty() ? "" : ", ") + text(*known);
+    };
+    take(stage.layout->interleave, of.interleave, [](std::int64_t n) { return "VP " + std::to_string(n); });
+    take(stage.layout->sharding, of.sharding, [](Sharding s) { return "sharding " + to_text(s); });
+    take(stage.layout->recompute, of.recompute, [](Recompute c) { return "recomputation " + to_text(c); });
+    if (!taken.empty())
+      r_.assumptions.push_back({"laid_out_as", "stage \"" + stage.name + "\": " + taken + " as in " + record.title});
+  }
+
   // What bears on given rates, and what on layouts; said where it bears on nothing.
   void read_software() {
     const Section stack = top_.section("stack");
     if (const auto name = stack.value("name")) {
-      r_.stack = named(*name, [this](auto text, auto where) {
-        return cluster::known_stack(catalog::stack_named(catalog_, text, where));
-      });
-      r_.known_stack = true;
+      const catalog::Stack record =
+          named(*name, [this](auto text, auto where) { return catalog::stack_named(catalog_, text, where); });
+      r_.stack = cluster::known_stack(record);
+      r_.known_stack = cluster::is_publishers(record);
+      for (Stage& stage : r_.stages) lay_out_as(record, stage);
     }
     for (const cluster::StackWord& fact : cluster::words_of(r_.stack)) {
       const auto value = stack.value(fact.name);

@@ -16,6 +16,7 @@
 
 #include "floplan/cluster/layout_order.hpp"
 #include "floplan/cluster/left_out.hpp"
+#include "floplan/cluster/stack_words.hpp"
 #include "floplan/cluster/step_band.hpp"
 #include "floplan/cluster/step_time.hpp"
 #include "floplan/cluster/validation.hpp"
@@ -24,6 +25,36 @@
 #include "floplan/report/table.hpp"
 
 namespace floplan::report {
+
+// Each fact of the software by its word, and which were not given.
+[[nodiscard]] inline Json stack_json(const cluster::SoftwareStack& stack) {
+  Json out = Json::object();
+  for (const auto& [name, word, assumed] : cluster::words_of(stack)) {
+    out[std::string(name)] = {{"value", word}, {"assumed", assumed}};
+  }
+  return out;
+}
+
+// What of the machine was given, and is not the catalog's.
+[[nodiscard]] inline Json machine_json(const cluster::MachineOptions& m) {
+  Json out = Json::object();
+  if (m.gemm_ceiling) out["gemm_ceiling_tflops"] = json(m.gemm_ceiling, 1e12);
+  if (m.memory_bandwidth) out["memory_bandwidth_tbps"] = json(m.memory_bandwidth, 1e12);
+  if (m.scale_up) out["scale_up_gbps"] = json(m.scale_up, 1e9);
+  if (m.scale_up_domain) out["scale_up_domain"] = count_json(m.scale_up_domain);
+  if (m.network) out["network_gbps"] = json(m.network, 1e9);
+  if (m.pod.value > 0) {
+    out["pod"] = count_json(m.pod);
+    out["oversubscription"] = m.oversubscription;
+  }
+  return out;
+}
+
+[[nodiscard]] inline Json efficiencies_json(const cluster::Efficiencies& e) {
+  Json out = {{"measured_factor", e.measured_factor}};
+  for (const cluster::FittedEfficiency& f : cluster::fitted_efficiencies()) out[std::string(f.name)] = e.*f.member;
+  return out;
+}
 
 [[nodiscard]] inline Json band_json(const cluster::StepReport& s, const cluster::StepBand& band) {
   return {{"low", s.step.value * band.low},
