@@ -30,9 +30,11 @@ Json at(const Json& from, const std::string& pointer) { return from.at(Json::jso
 
 struct Case {
   std::string option, path, value, pointer;  // the pointer's value changes
+  Arguments beside = {};                     // what the option needs
 };
 
 std::vector<Case> cases() {
+  const Arguments memory = {"--memory-stall", "0.3s"};
   return {
       {"--model", "model", "llama-3.1-70b", "/result/parameters"},
       {"--params", "parameters", "6.738415616B", "/result/parameters"},
@@ -73,6 +75,10 @@ std::vector<Case> cases() {
       {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
       {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
       {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
+      {"--memory-stall", "checkpoint.memory.stall", "0.3s", "/result/memory_checkpoint_interval_s"},
+      {"--memory-share", "checkpoint.memory.share", "80%", "/result/ettr", memory},
+      {"--memory-restart", "checkpoint.memory.restart", "1min", "/result/ettr", memory},
+      {"--memory-wait", "checkpoint.memory.wait", "10s", "/result/ettr", memory},
       {"--price", "price.accelerator_hour", "$4/h", "/result/cost_usd/p50"},
       {"--accelerator-power", "power.accelerator", "1kW", "/result/energy_mwh"},
       {"--node-power", "power.node", "1.4kW", "/result/peak_power_mw"},
@@ -123,12 +129,13 @@ TEST_CASE("the answer of plan has every key of the interface, with the right kin
   CHECK(result.at("complete") == true);
   CHECK(result.at("parameters").is_number_integer());
   CHECK(result.at("parameters") == 405853388800);
-  // A published law has no known uncertainty, and a rate that is given has no band but its own.
+  // A published law has no known uncertainty, a rate that is given no band but its own, and the plan one checkpoint tier.
   cli::check_no_null(
       answer, "",
       {"result.band", "result.stages[].band", "result.stages[].hfu", "inputs.parameters", "inputs.active_parameters",
-       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.target_loss", "result.target_loss",
-       "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
+       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.checkpoint.memory",
+       "result.memory_checkpoint_interval_s", "result.stages[].memory_checkpoint_interval_s", "inputs.target_loss",
+       "result.target_loss", "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
 }
 
 TEST_CASE("the 405B file gives the published figures on the command line") {
@@ -163,10 +170,11 @@ TEST_CASE("the inputs are echoed as they were resolved") {
 }
 
 TEST_CASE("every option of a field moves what it should and equals --set of the same field") {
-  const Json base = ask(plan);
+  const Json alone = ask(plan);
   for (const Case& c : cases()) {
     INFO(c.option << " " << c.value);
-    Arguments from = plan;
+    Arguments from = plan + c.beside;
+    const Json base = c.beside.empty() ? alone : ask(from);
     if (c.option == "--runs") from = {"plan", "llama3_405b"};
     const Json by_option = ask(from + Arguments{c.option, c.value});
     const Json by_set = ask(from + Arguments{"--set", c.path + "=" + c.value});
@@ -183,6 +191,23 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
     CHECK(layout[degree] == value);
   const Json rate = ask(plan + Arguments{"--mtbf", "6h", "--mtbf-count", "8192"})["result"];
   CHECK(rate["mtbf_hours"].get<double>() == doctest::Approx(3));
+}
+
+TEST_CASE("two tiers take both intervals or neither, and say what each is") {
+  const Arguments memory = plan + Arguments{"--memory-stall", "0.3s"};
+  const Json given = ask(memory + Arguments{"--interval", "20min", "--memory-interval", "60s"});
+  CHECK(given["result"]["checkpoint_interval_s"] == 1200);
+  CHECK(given["result"]["memory_checkpoint_interval_s"] == 60);
+  CHECK(given["inputs"]["checkpoint"]["memory"]["interval_s"] == 60);
+  const Json best = ask(memory)["result"];
+  CHECK(best["ettr"] > given["result"]["ettr"]);
+  CHECK(best["ettr"] > ask(plan)["result"]["ettr"]);
+  CHECK(cli::run(memory).out.find("checkpoint to memory every") != std::string::npos);
+  CHECK(ask(plan)["inputs"]["checkpoint"]["memory"].is_null());
+  check_refused(memory + Arguments{"--memory-interval", "60s"}, 2, "--memory-interval");
+  check_refused(memory + Arguments{"--interval", "20min"}, 2, "--interval");
+  check_refused(memory + Arguments{"--interval", "100s", "--memory-interval", "60s"}, 2, "whole number");
+  check_refused(plan + Arguments{"--memory-share", "80%"}, 2, "checkpoint.memory.stall");
 }
 
 TEST_CASE("a rate is predicted from a layout or from a search, with its band, and what does not fit exits with 3") {
@@ -225,7 +250,8 @@ TEST_CASE("a rate is predicted from a layout or from a search, with its band, an
 TEST_CASE("help lists the fields of a plan, and every one that it lists is tested above") {
   const cli::Result help = cli::run({"plan", "--help"});
   CHECK(help.status == 0);
-  std::set<std::string> tested = {"--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set", "--active-params"};
+  std::set<std::string> tested = {
+      "--tp", "--cp", "--pp", "--dp", "--mtbf", "--mtbf-count", "--set", "--active-params", "--memory-interval"};
   for (const Case& c : cases()) tested.insert(c.option);
   std::set<std::string> listed;
   bool fields = false;

@@ -78,6 +78,13 @@ constexpr NamedField fields[] = {
     {"--stall", "checkpoint.stall", "Time that a checkpoint stops the job, as 10s; 30s if not given"},
     {"--interval", "checkpoint.interval",
      "Useful time between checkpoints, as 20min, or auto for the exact optimum; auto if not given"},
+    {"--memory-stall", "checkpoint.memory.stall",
+     "Time that a checkpoint to memory or local disks stops the job, as 0.3s: a second, cheaper tier"},
+    {"--memory-share", "checkpoint.memory.share", "Of the failures, those that memory mends; 90% if not given"},
+    {"--memory-restart", "checkpoint.memory.restart", "Restart after those; --restart if not given"},
+    {"--memory-wait", "checkpoint.memory.wait", "Wait before it; --wait if not given"},
+    {"--memory-interval", "checkpoint.memory.interval",
+     "Useful time between checkpoints to memory, as 60s, of which --interval is a whole number; auto if not given"},
     {"--price", "price.accelerator_hour",
      "Price an accelerator-hour, as '$2.10/h' in single quotes, 2.10USD/h, '$2/h..$3/h', or a name of the catalog; "
      "the accelerator's latest in the catalog if not given"},

@@ -9,7 +9,7 @@
 //   (log-normal, one factor for all), the error of the step-time model (its band, one score for all stages that it predicts),
 //   the tokens to a loss (a resampled law), the failures themselves, and unexplained stops (exponential)
 //
-// Source: reliability/completion.hpp and completion_draw.hpp; cluster/step_band.hpp.
+// Source: reliability/expected_run.hpp, completion.hpp and completion_draw.hpp; cluster/step_band.hpp.
 // Cost: about 2 microseconds a draw and stage. Draw i is a pure function of the seed and i.
 // Pitfall: checkpoint intervals are chosen at the median inputs and kept in every draw, as a real run would.
 #pragma once
@@ -25,28 +25,26 @@
 
 #include "floplan/core/random.hpp"
 #include "floplan/plan/plan.hpp"
-#include "floplan/reliability/completion.hpp"
-#include "floplan/reliability/completion_draw.hpp"
+#include "floplan/reliability/expected_run.hpp"
 
 namespace floplan::plan::detail {
 
 // One value of every uncertain input: standard normal scores for the log-normal ones, factors for the rest.
 struct Scenario {
-  double restart = 0, wait = 0, stall = 0, price = 0;  // scores
+  double restart = 0, wait = 0, stall = 0, price = 0;  // scores; of the first three one for both checkpoint tiers
   double achieved = 1;                                 // factor on the achieved rates that are given
   double step = 0;                                     // score of the step-time model's error, positive: slower
   double failure_rate = 1;                             // factor on the failure rate
-  double interval = 1;                                 // factor on the planned interval
+  double interval = 1;                                 // factor on the planned intervals
   double tokens = 1;                                   // factor on the tokens
 };
 
-[[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, Seconds interval,
-                                                           const Scenario& s) {
+// Without intervals.
+[[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, const Scenario& s) {
   const Reliability& from = r.reliability;
   reliability::Conditions c;
   c.mtbf = from.rate.mtbf(accelerators) / s.failure_rate;
   c.stall = r.checkpoint.stall.at(s.stall);
-  c.interval = interval * s.interval;
   c.restart = from.restart.at(s.restart);
   c.wait = from.wait.at(s.wait);
   // Manual stops come at a fixed rate a day, so their share of the failures falls as the cluster grows.
@@ -54,6 +52,19 @@ struct Scenario {
   c.manual_wait = from.manual_wait;
   c.planned_per_day = from.planned_per_day;
   c.planned_duration = from.planned_duration;
+  if (const auto& memory = r.checkpoint.memory) {
+    c.memory = reliability::MemoryCheckpoints{
+        {}, memory->stall.at(s.stall), memory->share.value, memory->restart.at(s.restart), memory->wait.at(s.wait)};
+  }
+  return c;
+}
+
+// Of a stage, with its planned intervals.
+[[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, const StagePlan& stage,
+                                                           const Scenario& s) {
+  reliability::Conditions c = conditions_of(r, stage.request.accelerators, s);
+  c.interval = stage.conditions.interval * s.interval;
+  if (c.memory) c.memory->interval = stage.conditions.memory->interval * s.interval;
   return c;
 }
 
@@ -69,8 +80,8 @@ struct Scenario {
 [[nodiscard]] inline Seconds expected_wall_clock(const Plan& plan, const Scenario& s) {
   double total = 0;
   for (const StagePlan& stage : plan.stages) {
-    const auto conditions = conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, s);
-    total += reliability::completion(stage.ideal * stretch(stage, s), conditions).wall_clock.value;
+    const auto conditions = conditions_of(plan.request, stage, s);
+    total += reliability::expected_run(stage.ideal * stretch(stage, s), conditions).wall_clock.value;
   }
   return Seconds(total * (1 + plan.request.reliability.unexplained_stops));
 }
@@ -115,8 +126,7 @@ struct Draw {
   double seconds = 0;
   for (const StagePlan& stage : plan.stages) {
     const Count accelerators = stage.request.accelerators;
-    const auto conditions = conditions_of(r, accelerators, stage.conditions.interval, s);
-    const auto run = reliability::draw_completion(stream, stage.ideal * stretch(stage, s), conditions);
+    const auto run = reliability::draw_run(stream, stage.ideal * stretch(stage, s), conditions_of(r, stage, s));
     const Seconds wall = run.wall_clock * (1 + unexplained);
     seconds += wall.value;
     out.hours += accelerator_hours(accelerators, wall).value;

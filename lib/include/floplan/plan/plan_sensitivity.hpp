@@ -80,14 +80,24 @@ namespace floplan::plan::detail {
     add("tokens to the loss", print(Tokens(plan.tokens_to_loss->p10), 3), print(Tokens(plan.tokens_to_loss->p90), 3),
         low, high);
   }
-  add_uncertain("restart", r.reliability.restart, &Scenario::restart);
-  add_uncertain("wait before restart", r.reliability.wait, &Scenario::wait);
-  add_uncertain("checkpoint stall", r.checkpoint.stall, &Scenario::stall);
+  // One score for both tiers; the printed ends are the store's, or memory's where only that spreads.
+  const auto add_both = [&](const char* one, const char* both, const Uncertain<Seconds>& store,
+                            Uncertain<Seconds> MemoryCheckpoint::*memory, double Scenario::*score) {
+    const auto& tier = r.checkpoint.memory;
+    add_uncertain(tier ? both : one, store.spreads() || !tier ? store : (*tier).*memory, score);
+  };
+  add_both("restart", "restart, both tiers", r.reliability.restart, &MemoryCheckpoint::restart, &Scenario::restart);
+  add_both("wait before restart", "wait before restart, both tiers", r.reliability.wait, &MemoryCheckpoint::wait,
+           &Scenario::wait);
+  add_both("checkpoint stall", "checkpoint stall, both tiers", r.checkpoint.stall, &MemoryCheckpoint::stall,
+           &Scenario::stall);
   Scenario half, twice;
   half.interval = 0.5;
   twice.interval = 2;
-  const Seconds interval = plan.main().conditions.interval;
-  add("checkpoint interval", print(interval * 0.5, 3), print(interval * 2, 3), half, twice);
+  const reliability::Conditions& main = plan.main().conditions;
+  const Seconds interval = main.memory ? main.memory->interval : main.interval;
+  add(main.memory ? "checkpoint intervals, memory's shown" : "checkpoint interval", print(interval * 0.5, 3),
+      print(interval * 2, 3), half, twice);
   return out;
 }
 

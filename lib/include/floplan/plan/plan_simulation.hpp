@@ -10,7 +10,7 @@
 // `inputs` false: the medians, so that the scatter is that of the failures alone.
 //
 // Source: plan/planner.hpp, reliability/process.hpp. Cost: 20 to 40 ns an interruption.
-// Holds: one checkpoint tier, which is what a plan has. Pitfall: the closed form lets no planned stop save work in the middle
+// Pitfall: the closed form lets no planned stop save work in the middle
 // of a segment; the simulation does, and is 0.01% shorter at one stop a day.
 #pragma once
 
@@ -66,8 +66,7 @@ struct DrawnScenario {
     RandomStream random(options.seed, i);
     reliability::SimulatedRun run;
     for (const StagePlan& stage : plan.stages) {
-      const auto conditions =
-          detail::conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, scenario.inputs);
+      const auto conditions = detail::conditions_of(plan.request, stage, scenario.inputs);
       const Seconds useful = stage.ideal * (scenario.inputs.tokens / scenario.inputs.achieved);
       run += reliability::RunSimulator(reliability::process_of(conditions))(random, useful);
     }

@@ -148,6 +148,13 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                                                 print_number(r.unexplained_stops, 4) + "% or " +
                                                 print_number(r.unexplained_stops / 100, 4)});
   }
+  const Checkpoint& checkpoint = plan.request.checkpoint;
+  if (checkpoint.memory && checkpoint.memory->stall.central >= checkpoint.stall.central) {
+    out.push_back({"memory_tier_slow", "a checkpoint to memory stalls the job for " +
+                                           print(checkpoint.memory->stall.central, 3) + ", and one to the store for " +
+                                           print(checkpoint.stall.central, 3) +
+                                           ": the second tier is there to be the cheaper one"});
+  }
   const double planned = r.planned_per_day * in_days(r.planned_duration);
   if (planned > 0.5) {
     out.push_back({"planned_above_half", print_number(r.planned_per_day, 4) + " planned stops a day of " +

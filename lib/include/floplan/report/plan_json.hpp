@@ -85,6 +85,23 @@ template <class Q>
   return out;
 }
 
+// Of checkpoints to memory; null where there is no such tier.
+[[nodiscard]] inline Json memory_interval_json(const plan::StagePlan& s) {
+  return s.conditions.memory ? Json(s.conditions.memory->interval.value) : Json(nullptr);
+}
+
+[[nodiscard]] inline Json checkpoint_json(const plan::Checkpoint& c) {
+  Json out = {{"stall_s", to_json(c.stall)}, {"interval_s", json(c.interval)}, {"memory", nullptr}};
+  if (const auto& memory = c.memory) {
+    out["memory"] = {{"stall_s", to_json(memory->stall)},
+                     {"share", memory->share.value},
+                     {"restart_s", to_json(memory->restart)},
+                     {"wait_s", to_json(memory->wait)},
+                     {"interval_s", json(memory->interval)}};
+  }
+  return out;
+}
+
 [[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
   const plan::Stage& r = s.request;
   return {{"name", r.name},
@@ -112,6 +129,7 @@ template <class Q>
           {"expected_accelerator_hours", s.expected_hours.value},
           {"mtbf_hours", in_hours(s.conditions.mtbf)},
           {"checkpoint_interval_s", s.conditions.interval.value},
+          {"memory_checkpoint_interval_s", memory_interval_json(s)},
           {"failures", s.completion.failures},
           {"planned_stops", s.completion.planned_stops},
           {"ettr", s.ettr},
@@ -173,7 +191,7 @@ template <class Q>
                 {"planned_per_day", r.reliability.planned_per_day},
                 {"planned_duration_s", r.reliability.planned_duration.value},
                 {"unexplained_stops", r.reliability.unexplained_stops}}},
-              {"checkpoint", {{"stall_s", to_json(r.checkpoint.stall)}, {"interval_s", json(r.checkpoint.interval)}}}};
+              {"checkpoint", checkpoint_json(r.checkpoint)}};
   out["price"] = nullptr;
   if (r.price)
     out["price"] = {{"usd_per_accelerator_hour", to_json(r.price->accelerator_hour)}, {"source", r.price->source}};
@@ -249,6 +267,7 @@ template <class Q>
           {"waste", to_json(p.waste)},
           {"unexplained", p.unexplained},
           {"checkpoint_interval_s", main.conditions.interval.value},
+          {"memory_checkpoint_interval_s", memory_interval_json(main)},
           {"cost_usd", p.cost_usd ? to_json(*p.cost_usd) : Json(nullptr)},
           {"energy_mwh", headline != nullptr ? Json(headline->energy.value / 1e6) : Json(nullptr)},
           {"co2e_tonnes", headline != nullptr ? Json(headline->co2e_tonnes) : Json(nullptr)},

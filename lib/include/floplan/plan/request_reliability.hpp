@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reads what stops a plan's run: [reliability], how often and for how long, and [checkpoint], what is lost.
+//
+//   read_reliability(top, catalog, request, assumed);      read_checkpoint(top, request, assumed);
+//
+//   the rate of failures   rate_from (a record of the catalog), rate_per_node_day, or mtbf with mtbf_count: one of them
+//   the times              restart, wait; manual_wait for manual_per_day of them; planned_duration for planned_per_day
+//   [checkpoint]           stall, interval; [checkpoint.memory] is a second, cheaper tier: stall, share, restart, wait, interval
+//
+// An option is the later word: a rate by an option replaces the file's by another key. Defaults stand in request.hpp, and each
+// that is used is named.
+// Source: data/plans/README.md, which describes every key and its default.
+// Pitfall: what is not given is none of it (no planned stops, no waits), and said: a plan without stops is too good.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "floplan/catalog/catalog.hpp"
+#include "floplan/plan/request.hpp"
+#include "floplan/plan/request_document.hpp"
+#include "floplan/plan/request_values.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
+
+namespace floplan::plan::detail {
+
+inline void read_rate(const Section& s, const catalog::Catalog& catalog, Request& r, Assumed& assumed) {
+  Reliability& out = r.reliability;
+  const Count per_node = r.accelerator.accelerators_per_node.value_or(Count(8));
+  const auto from = s.value("rate_from");
+  const auto rate = s.number("rate_per_node_day");
+  const auto mtbf = s.quantity<Seconds>("mtbf");
+  const auto mtbf_count = s.quantity<Count>("mtbf_count");
+  if (mtbf_count && !mtbf)
+    throw s.value("mtbf_count")->refuse("is the size of the job that an mtbf was observed on: needs mtbf beside it");
+  if (mtbf_count && mtbf_count->value < 1)
+    throw s.value("mtbf_count")->refuse("must be at least 1, got " + print(*mtbf_count));
+  // The last word among the three is an option's; two from the same place contradict each other.
+  const auto rank = [&s](std::string_view key) {
+    const auto value = s.value(key);
+    return !value ? 0 : value->failure == Failure::usage ? 2 : 1;
+  };
+  const int best = std::max({rank("rate_from"), rank("rate_per_node_day"), rank("mtbf")});
+  std::optional<Value> given;
+  for (const char* key : {"rate_from", "rate_per_node_day", "mtbf"}) {
+    if (best == 0 || rank(key) != best) continue;
+    if (given)
+      throw s.value(key)->refuse("contradicts " + given->where +
+                                 ": a rate of failures is given once: rate_from, rate_per_node_day or mtbf");
+    given = s.value(key);
+  }
+  const auto guarded = [&](const char* key, auto make) {
+    return s.value(key)->as([&](std::string_view, std::string_view) { return make(); });
+  };
+  if (best > 0 && rank("mtbf") == best) {
+    if (!mtbf_count)
+      throw s.value("mtbf")->refuse("needs mtbf_count beside it: the accelerators of the job that it was observed on");
+    out.rate = guarded("mtbf", [&] { return reliability::rate_from_mtbf(*mtbf, *mtbf_count, per_node); });
+    out.observed_on = mtbf_count;
+    out.rate_source = "MTBF of " + print(*mtbf, 3) + " on " + print_short(*mtbf_count);
+  } else if (best > 0 && rank("rate_per_node_day") == best) {
+    out.rate = guarded("rate_per_node_day", [&] { return reliability::rate_from_node_days(*rate, per_node); });
+    out.rate_source = print_number(*rate, 4) + " a node-day";
+  } else {
+    const catalog::InterruptionWindow window =
+        from ? named(*from, [&catalog](auto text, auto where) { return catalog.interruption_window(text, where); })
+             : catalog.interruption_window("llama3-2024");
+    if (!from) assumed.failures.push_back("the failure rate of " + window.title + " (" + window.name + ")");
+    const Count node = window.accelerators_per_node.value_or(per_node);
+    out.rate = window.rate_per_node_day ? reliability::rate_from_node_days(*window.rate_per_node_day, node)
+                                        : reliability::rate_from_events(window.unexpected.value_or(0),
+                                                                        *window.accelerators, *window.duration, node);
+    out.observed_on = window.accelerators;
+    out.rate_source = window.name;
+    if (window.accelerator != r.accelerator.name) {
+      r.assumptions.push_back({"rate_of_another_accelerator", "the failure rate was counted on " + window.accelerator +
+                                                                  " and is used for " + r.accelerator.name});
+    }
+    remark_unverified(r, "unverified_rate", window.name, window.provenance);
+  }
+}
+
+inline void read_reliability(const Section& top, const catalog::Catalog& catalog, Request& r, Assumed& assumed) {
+  const Section s = top.section("reliability");
+  Reliability& out = r.reliability;
+  read_rate(s, catalog, r, assumed);
+  if (const auto restart = s.range<Seconds>("restart")) {
+    out.restart = *restart;
+  } else {
+    out.restart = Uncertain<Seconds>::range(defaults::restart_low, defaults::restart_high);
+    assumed.failures.push_back("a restart of 5 to 10 min");
+  }
+  // What is not given is none of it, and said: a plan without stops is too good to be left unremarked.
+  const auto or_none = [&assumed](const auto& value, const char* none) {
+    if (!value) assumed.failures.push_back(none);
+  };
+  const auto wait = s.range<Seconds>("wait");
+  const auto manual = s.number("manual_per_day");
+  const auto manual_wait = s.quantity<Seconds>("manual_wait");
+  const auto planned = s.number("planned_per_day");
+  const auto duration = s.quantity<Seconds>("planned_duration");
+  or_none(wait, "no wait before it");
+  or_none(manual, "no failure that waits for a person");
+  if (manual.value_or(0) > 0) or_none(manual_wait, "a person who comes at once");
+  or_none(planned, "no planned stops");
+  if (planned.value_or(0) > 0) or_none(duration, "planned stops that take no time");
+  out.wait = wait.value_or(Seconds(0));
+  out.manual_per_day = manual.value_or(0);
+  out.manual_wait = manual_wait.value_or(Seconds(0));
+  out.planned_per_day = planned.value_or(0);
+  out.planned_duration = duration.value_or(Seconds(0));
+  if (const auto share = s.quantity<Fraction>("unexplained_stops")) out.unexplained_stops = share->value;
+}
+
+inline void read_memory_tier(const Section& s, Request& r, Assumed& assumed) {
+  const auto stall = s.range<Seconds>("stall");
+  const auto share = s.quantity<Fraction>("share");
+  const auto restart = s.range<Seconds>("restart");
+  const auto wait = s.range<Seconds>("wait");
+  const auto interval = s.value("interval");
+  if (!s.present()) return;
+  if (!stall) {
+    const std::string rule = "what a checkpoint to memory stops the job for: checkpoint.memory.stall, as \"0.3s\"";
+    for (const char* key : {"share", "restart", "wait", "interval"}) {
+      if (const auto given = s.values(key); !given.empty()) throw given.front().refuse("needs " + rule);
+    }
+    throw s.missing("stall", rule);
+  }
+  MemoryCheckpoint out;
+  out.stall = *stall;
+  if (!share) {
+    assumed.failures.push_back("memory that mends " + print_number(100 * out.share.value, 3) +
+                               "% of the failures handled automatically");
+  }
+  out.share = share.value_or(out.share);
+  if (!restart) assumed.failures.push_back("a restart from memory as long as from the store");
+  out.restart = restart.value_or(r.reliability.restart);
+  out.wait = wait.value_or(r.reliability.wait);
+  if (interval && interval->text != "auto") out.interval = s.quantity<Seconds>("interval");
+  r.checkpoint.memory = out;
+}
+
+inline void read_checkpoint(const Section& top, Request& r, Assumed& assumed) {
+  const Section s = top.section("checkpoint");
+  if (const auto stall = s.range<Seconds>("stall")) {
+    r.checkpoint.stall = *stall;
+  } else {
+    r.checkpoint.stall = defaults::stall;
+    assumed.failures.push_back("a checkpoint that stalls the job 30 s");
+  }
+  const auto interval = s.value("interval");
+  if (interval && interval->text != "auto") r.checkpoint.interval = s.quantity<Seconds>("interval");
+  read_memory_tier(s.section("memory"), r, assumed);
+}
+
+}  // namespace floplan::plan::detail
