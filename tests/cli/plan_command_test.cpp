@@ -73,6 +73,7 @@ std::vector<Case> cases() {
       {"--planned-per-day", "reliability.planned_per_day", "3", "/result/waste/maintenance"},
       {"--planned-duration", "reliability.planned_duration", "1h", "/result/waste/maintenance"},
       {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
+      {"--team", "reliability.team", "practised", "/result/unexplained_factor"},
       {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
       {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
       {"--memory-stall", "checkpoint.memory.stall", "0.3s", "/result/memory_checkpoint_interval_s"},
@@ -133,9 +134,10 @@ TEST_CASE("the answer of plan has every key of the interface, with the right kin
   cli::check_no_null(
       answer, "",
       {"result.band", "result.stages[].band", "result.stages[].hfu", "inputs.parameters", "inputs.active_parameters",
-       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.checkpoint.memory",
-       "result.memory_checkpoint_interval_s", "result.stages[].memory_checkpoint_interval_s", "inputs.target_loss",
-       "result.target_loss", "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
+       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.checkpoint.memory", "inputs.reliability.team",
+       "result.unexplained_factor", "result.memory_checkpoint_interval_s",
+       "result.stages[].memory_checkpoint_interval_s", "inputs.target_loss", "result.target_loss",
+       "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
 }
 
 TEST_CASE("the 405B file gives the published figures on the command line") {

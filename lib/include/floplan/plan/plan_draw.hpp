@@ -7,7 +7,7 @@
 //
 //   drawn: the failure rate (Gamma of its event count), each Uncertain input (log-normal), the rates that are given
 //   (log-normal, one factor for all), the error of the step-time model (its band, one score for all stages that it predicts),
-//   the tokens to a loss (a resampled law), the failures themselves, and unexplained stops (exponential)
+//   the tokens to a loss (a resampled law), the failures themselves, and what no failure rate explains (by team, or stops)
 //
 // Source: reliability/expected_run.hpp, completion.hpp and completion_draw.hpp; cluster/step_band.hpp.
 // Cost: about 2 microseconds a draw and stage. Draw i is a pure function of the seed and i.
@@ -37,7 +37,14 @@ struct Scenario {
   double failure_rate = 1;                             // factor on the failure rate
   double interval = 1;                                 // factor on the planned intervals
   double tokens = 1;                                   // factor on the tokens
+  double team = 0;                                     // score of what the team loses beyond failures
+  double stops = 1;                                    // unexplained stops over their mean
 };
+
+// What unexplained losses multiply the run time by.
+[[nodiscard]] inline double unexplained_factor(const Reliability& r, const Scenario& s) {
+  return r.team ? reliability::unexplained_loss(*r.team).at(s.team) : 1 + r.unexplained_stops * s.stops;
+}
 
 // Without intervals.
 [[nodiscard]] inline reliability::Conditions conditions_of(const Request& r, Count accelerators, const Scenario& s) {
@@ -83,12 +90,13 @@ struct Scenario {
     const auto conditions = conditions_of(plan.request, stage, s);
     total += reliability::expected_run(stage.ideal * stretch(stage, s), conditions).wall_clock.value;
   }
-  return Seconds(total * (1 + plan.request.reliability.unexplained_stops));
+  return Seconds(total * unexplained_factor(plan.request.reliability, s));
 }
 
 // Streams of their own, beyond any number of draws, so that the other draws are the same with and without them.
 inline constexpr std::uint64_t law_streams = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t step_streams = std::uint64_t{1} << 41;
+inline constexpr std::uint64_t team_streams = std::uint64_t{1} << 42;
 
 struct Draw {
   double days = -1;  // not drawn
@@ -97,9 +105,10 @@ struct Draw {
   double dollars = 0;
 };
 
-[[nodiscard]] inline Draw draw(const Plan& plan, std::size_t index) {
+// One value of every input. `index` and the seed tell the streams of those inputs that have their own.
+[[nodiscard]] inline Scenario draw_scenario(const Plan& plan, RandomStream& stream, std::uint64_t seed,
+                                            std::size_t index) {
   const Request& r = plan.request;
-  RandomStream stream(r.seed, index);
   boost::random::normal_distribution<double> normal;
   Scenario s;
   // Every input draws its variate whether it spreads or not, so that narrowing one leaves the others' draws alone.
@@ -112,22 +121,33 @@ struct Draw {
     s.failure_rate =
         boost::random::gamma_distribution<double>(*r.reliability.rate.events, 1 / *r.reliability.rate.events)(stream);
   }
-  const double unexplained =
-      r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
+  s.stops = boost::random::exponential_distribution<double>(1)(stream);
   if (!plan.tokens_factors.empty()) {
-    RandomStream law(r.seed, law_streams + index);
+    RandomStream law(seed, law_streams + index);
     s.tokens = plan.tokens_factors[law.below(static_cast<std::uint32_t>(plan.tokens_factors.size()))];
   }
   if (predicts_steps(r)) {
-    RandomStream model(r.seed, step_streams + index);
+    RandomStream model(seed, step_streams + index);
     s.step = boost::random::normal_distribution<double>()(model);
   }
+  if (r.reliability.team) {
+    RandomStream team(seed, team_streams + index);
+    s.team = boost::random::normal_distribution<double>()(team);
+  }
+  return s;
+}
+
+[[nodiscard]] inline Draw draw(const Plan& plan, std::size_t index) {
+  const Request& r = plan.request;
+  RandomStream stream(r.seed, index);
+  const Scenario s = draw_scenario(plan, stream, r.seed, index);
+  const double longer = unexplained_factor(r.reliability, s);
   Draw out;
   double seconds = 0;
   for (const StagePlan& stage : plan.stages) {
     const Count accelerators = stage.request.accelerators;
     const auto run = reliability::draw_run(stream, stage.ideal * stretch(stage, s), conditions_of(r, stage, s));
-    const Seconds wall = run.wall_clock * (1 + unexplained);
+    const Seconds wall = run.wall_clock * longer;
     seconds += wall.value;
     out.hours += accelerator_hours(accelerators, wall).value;
     out.interruptions += run.failures + run.planned_stops;

@@ -91,6 +91,14 @@ namespace floplan::plan::detail {
            &Scenario::wait);
   add_both("checkpoint stall", "checkpoint stall, both tiers", r.checkpoint.stall, &MemoryCheckpoint::stall,
            &Scenario::stall);
+  if (r.reliability.team) {
+    const reliability::UnexplainedLoss loss = reliability::unexplained_loss(*r.reliability.team);
+    Scenario low, high;
+    low.team = -normal_p90;
+    high.team = normal_p90;
+    add("unexplained, team " + std::string(reliability::to_text(*r.reliability.team)),
+        print_number(loss.at(low.team), 3) + " times", print_number(loss.at(high.team), 3) + " times", low, high);
+  }
   Scenario half, twice;
   half.interval = 0.5;
   twice.interval = 2;

@@ -106,7 +106,7 @@ namespace detail {
     out.conditions = best_intervals(index, stage.name, out.conditions);
   }
   out.completion = complete_stage(index, stage.name, out.ideal, out.conditions);
-  out.expected_wall_clock = out.completion.wall_clock * (1 + r.reliability.unexplained_stops);
+  out.expected_wall_clock = out.completion.wall_clock * unexplained_factor(r.reliability, {});
   out.expected_hours = accelerator_hours(stage.accelerators, out.expected_wall_clock);
   const double explained = out.completion.wall_clock / out.expected_wall_clock;
   const reliability::Waste& waste = out.completion.waste;
@@ -190,7 +190,8 @@ inline void add_tokens_to_loss(Plan& plan) {
     plan.waste.restart += share * stage.waste.restart;
     plan.waste.maintenance += share * stage.waste.maintenance;
   }
-  plan.unexplained = r.reliability.unexplained_stops / (1 + r.reliability.unexplained_stops);
+  const double longer = detail::unexplained_factor(r.reliability, {});
+  plan.unexplained = (longer - 1) / longer;
   detail::add_energy(plan);
   if (law_covers(r)) {
     const Parameters n = counted_parameters(r);

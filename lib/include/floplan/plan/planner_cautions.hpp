@@ -230,12 +230,15 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                                                " is below the failure-free time at the rate that is given, " +
                                                print(plan.ideal, 4) + ": it is met only where the rate is higher"});
   }
-  if (r.reliability.unexplained_stops == 0) {
+  if (r.reliability.unexplained_stops == 0 && !r.reliability.team) {
+    using reliability::Team;
     out.push_back({"unexplained_stops",
-                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took 0.95 to "
-                   "1.43 times a failure "
-                   "model's hours, practised teams 0.97 to 1.10: give reliability.unexplained_stops, such as 0.05 or "
-                   "0.18, to put them in"});
+                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took " +
+                       reliability::unexplained_loss(Team::usual).range_text() +
+                       " times a failure model's hours, practised teams " +
+                       reliability::unexplained_loss(Team::practised).range_text() +
+                       ": give reliability.team (practised, usual or first_run) to put them in, or a mean share as "
+                       "reliability.unexplained_stops"});
   }
   if (!plan.complete)
     out.push_back({"interrupted", "the draws were interrupted: the distributions rest on " +

@@ -265,6 +265,9 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
   rules.between(r.reliability.planned_per_day, 0, 1e6, "reliability.planned_per_day", "planned_per_day");
   rules.between(r.reliability.planned_duration, 0, century, "reliability.planned_duration", "planned_duration");
   rules.between(r.reliability.unexplained_stops, 0, 100, "reliability.unexplained_stops", "unexplained_stops");
+  rules.require(!r.reliability.team || r.reliability.unexplained_stops == 0,
+                {"reliability.team", "reliability.unexplained_stops"},
+                "what no failure rate explains is given by the kind of team or by unexplained_stops, and not by both");
   if (r.price) rules.range(r.price->accelerator_hour, 1e6, "price.accelerator_hour", "the price");
   if (r.power) {
     rules.between(r.power->accelerator, 1, 1e6, "power.accelerator", "the accelerator's power");

@@ -36,6 +36,7 @@
 #include "floplan/law/scaling_law.hpp"
 #include "floplan/plan/stage_layout.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
+#include "floplan/reliability/unexplained_loss.hpp"
 
 namespace floplan::plan {
 
@@ -118,8 +119,9 @@ struct Reliability {
   Seconds manual_wait;
   double planned_per_day = 0;  // planned stops
   Seconds planned_duration;
-  // Mean of the extra share of time that no failure rate explains (people, data, bugs), exponential; 0 leaves it out.
-  double unexplained_stops = 0;
+  // What no failure rate explains (people, data, bugs), by one of these; without either it is left out.
+  std::optional<reliability::Team> team;  // a factor on the run time, log-normal: reliability/unexplained_loss.hpp
+  double unexplained_stops = 0;           // or the mean of an extra share of the time, exponential
 };
 
 // A second, cheaper tier beside the store: checkpoints to memory or to local disks.

@@ -83,6 +83,30 @@ inline void read_rate(const Section& s, const catalog::Catalog& catalog, Request
   }
 }
 
+// By the kind of team or by a mean share of stops: an option's word replaces the file's, two from one place contradict.
+inline void read_unexplained(const Section& s, Reliability& out) {
+  const auto team = s.value("team");
+  const auto stops = s.quantity<Fraction>("unexplained_stops");
+  const bool none = team && team->text == "none";
+  if (team && !none) {
+    out.team = named(*team, [](auto text, auto where) { return reliability::team_of(text, where); });
+  }
+  if (!stops) return;
+  out.unexplained_stops = stops->value;
+  if (!out.team || stops->value == 0) return;
+  const auto by_option = [](const Value& v) { return v.failure == Failure::usage; };
+  const Value share = *s.value("unexplained_stops");
+  if (by_option(share) == by_option(*team))
+    throw team->refuse("contradicts " + share.where +
+                       ": what no failure rate explains is given once, by the kind of "
+                       "team or by unexplained_stops");
+  if (by_option(*team)) {
+    out.unexplained_stops = 0;
+  } else {
+    out.team.reset();
+  }
+}
+
 inline void read_reliability(const Section& top, const catalog::Catalog& catalog, Request& r, Assumed& assumed) {
   const Section s = top.section("reliability");
   Reliability& out = r.reliability;
@@ -112,7 +136,7 @@ inline void read_reliability(const Section& top, const catalog::Catalog& catalog
   out.manual_wait = manual_wait.value_or(Seconds(0));
   out.planned_per_day = planned.value_or(0);
   out.planned_duration = duration.value_or(Seconds(0));
-  if (const auto share = s.quantity<Fraction>("unexplained_stops")) out.unexplained_stops = share->value;
+  read_unexplained(s, out);
 }
 
 inline void read_memory_tier(const Section& s, Request& r, Assumed& assumed) {

@@ -147,6 +147,12 @@ namespace detail {
     out += "  unexplained     T x (1 + " + n(r.reliability.unexplained_stops) +
            ") = " + n(in_days(s.expected_wall_clock)) + " days; ETTR with them " + n(s.ettr) + "\n";
   }
+  if (r.reliability.team) {
+    const double median = reliability::unexplained_loss(*r.reliability.team).median;
+    out += "  unexplained     T x " + n(median) + " = " + n(in_days(s.expected_wall_clock)) +
+           " days (median of a team of the kind " + std::string(reliability::to_text(*r.reliability.team)) +
+           "); ETTR with it " + n(s.ettr) + "\n";
+  }
   out += "\nTotals over all stages\n";
   out += "  days            " + n(in_days(p.expected_wall_clock)) + " expected, " + n(in_days(p.ideal)) + " ideal\n";
   out += "  hours           " + n(p.expected_hours.value) + " accelerator-hours expected, " + n(p.ideal_hours.value) +

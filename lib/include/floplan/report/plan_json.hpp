@@ -190,6 +190,7 @@ template <class Q>
                 {"manual_wait_s", r.reliability.manual_wait.value},
                 {"planned_per_day", r.reliability.planned_per_day},
                 {"planned_duration_s", r.reliability.planned_duration.value},
+                {"team", r.reliability.team ? Json(reliability::to_text(*r.reliability.team)) : Json(nullptr)},
                 {"unexplained_stops", r.reliability.unexplained_stops}}},
               {"checkpoint", checkpoint_json(r.checkpoint)}};
   out["price"] = nullptr;
@@ -207,6 +208,17 @@ template <class Q>
   out["draws"] = r.draws;
   out["seed"] = r.seed;
   return out;
+}
+
+// What a kind of team's run time is multiplied by; null where the request names none.
+[[nodiscard]] inline Json unexplained_json(const plan::Reliability& r) {
+  if (!r.team) return nullptr;
+  const reliability::UnexplainedLoss loss = reliability::unexplained_loss(*r.team);
+  return {{"team", reliability::to_text(*r.team)},
+          {"median", loss.median},
+          {"low", loss.quantile(0.1)},
+          {"high", loss.quantile(0.9)},
+          {"level", 0.8}};
 }
 
 [[nodiscard]] inline Json to_json(const plan::Plan& p) {
@@ -266,6 +278,7 @@ template <class Q>
           {"ettr", p.ettr},
           {"waste", to_json(p.waste)},
           {"unexplained", p.unexplained},
+          {"unexplained_factor", unexplained_json(p.request.reliability)},
           {"checkpoint_interval_s", main.conditions.interval.value},
           {"memory_checkpoint_interval_s", memory_interval_json(main)},
           {"cost_usd", p.cost_usd ? to_json(*p.cost_usd) : Json(nullptr)},

@@ -222,6 +222,11 @@ namespace detail {
          " accelerators, " + print_number(r.reliability.rate.per_day(main.request.accelerators), 3) + " a day (" +
          r.reliability.rate_source + ")\n";
   out += checkpoint_text(p) + "\n";
+  if (r.reliability.team) {
+    out += "beyond failures: runs of the kind " + std::string(reliability::to_text(*r.reliability.team)) + " took " +
+           reliability::unexplained_loss(*r.reliability.team).range_text() +
+           " times a failure model's hours (80%), which is in these figures\n";
+  }
   for (const plan::EnergyAccount& e : p.energy) {
     out += print(e.energy, 3) + ", " + grouped(e.co2e_tonnes, 4) + " t CO2e: " + detail::basis_text(e, *r.power) + "\n";
   }
@@ -238,7 +243,11 @@ namespace detail {
   share("work lost and redone", p.waste.lost_work);
   share("waiting and restarting", p.waste.restart);
   share("planned stops", p.waste.maintenance);
-  if (p.unexplained > 0) share("unexplained stops", p.unexplained);
+  if (r.reliability.team) {
+    share(("unexplained, team " + std::string(reliability::to_text(*r.reliability.team))).c_str(), p.unexplained);
+  } else if (p.unexplained > 0) {
+    share("unexplained stops", p.unexplained);
+  }
   out += waste.text();
 
   out += "\nStages, expected\n";
