@@ -62,7 +62,8 @@ constexpr NamedField fields[] = {
     {"--gradient-bytes", "stack.gradient_bytes", "Of a gradient value in the reduction: 2 or 4"},
     {"--achieved-spread", "achieved_spread", "Standard deviation of the achieved rate; 3% if not given"},
     {"--rate-from", "reliability.rate_from",
-     "Failure rate of a record (see: floplan catalog interruptions); llama3-2024 if no rate is given"},
+     "Failure rate of a record (see: floplan catalog interruptions), of a failure log as faults.csv, whose facts are "
+     "--set reliability.log.accelerators=4096 and the like, or of a RATE.json; llama3-2024 if no rate is given"},
     {"--rate", "reliability.rate_per_node_day", "Failures a node-day, as 3.79e-3"},
     {"--mtbf", "reliability.mtbf", "Mean time between failures of a job of --mtbf-count accelerators"},
     {"--mtbf-count", "reliability.mtbf_count", "The size of that job"},

@@ -69,7 +69,7 @@ namespace floplan::plan::detail {
     Scenario low, high;
     low.failure_rate = std::max(0.01, 1 - normal_p90 / std::sqrt(*events));
     high.failure_rate = 1 + normal_p90 / std::sqrt(*events);
-    const double rate = r.reliability.rate.per_node_day();
+    const double rate = r.reliability.rate.per_node_day(plan.main().request.accelerators);
     add("failure rate, per node-day", print_number(rate * low.failure_rate, 3),
         print_number(rate * high.failure_rate, 3), low, high);
   }

@@ -248,9 +248,11 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
                          ? ": " + print_number(spread, 4) + " in a hundred is written " + print_number(spread, 4) + "%"
                          : ""));
   const reliability::InterruptionRate& rate = r.reliability.rate;
-  rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, {"reliability"},
+  const double hourly = rate.per_accelerator_hour + rate.per_job_hour;
+  rules.require(rate.per_accelerator_hour >= 0 && rate.per_job_hour >= 0 && hourly > 0 && hourly <= 1e6,
+                {"reliability"},
                 "the rate of interruptions must be positive and at most 1e6 an accelerator-hour, got " +
-                    print_number(rate.per_accelerator_hour, 6));
+                    print_number(rate.per_job_hour == 0 ? rate.per_accelerator_hour : hourly, 6));
   rules.range(r.reliability.restart, century, "reliability.restart", "the restart");
   rules.range(r.reliability.wait, century, "reliability.wait", "the wait");
   rules.range(r.checkpoint.stall, century, "checkpoint.stall", "the checkpoint stall");

@@ -47,7 +47,7 @@ class RequestReader {
     read_top();
     StageReader(top_, r_, assumed_, default_sequence_).read();
     read_software();
-    read_reliability(top_, catalog_, r_, assumed_);
+    read_reliability(top_, catalog_, folder_, r_, assumed_);
     read_checkpoint(top_, r_, assumed_);
     read_price(top_, catalog_, r_, assumed_);
     read_power(top_, r_, assumed_);
