@@ -55,10 +55,11 @@ struct Result {
 
 struct Setting {
   std::vector<std::pair<std::string, std::string>> environment{};
-  std::string folder{};     // working directory
-  std::string out_to{};     // a file that takes the standard output
-  bool out_closed = false;  // no standard output at all
-  int signal = 0;           // sent after `signal_after`
+  std::string folder{};       // working directory
+  std::string out_to{};       // a file that takes the standard output
+  bool out_closed = false;    // no standard output at all
+  bool err_terminal = false;  // standard error is a terminal
+  int signal = 0;             // sent after `signal_after`
   std::chrono::milliseconds signal_after{0};
 };
 
@@ -110,7 +111,16 @@ inline Result run(const Arguments& arguments, const Setting& setting = {}) {
   std::array<int, 2> out{};
   std::array<int, 2> err{};
   REQUIRE(::pipe2(out.data(), O_CLOEXEC) == 0);
-  REQUIRE(::pipe2(err.data(), O_CLOEXEC) == 0);
+  if (setting.err_terminal) {
+    err[0] = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    REQUIRE(err[0] >= 0);
+    REQUIRE(::grantpt(err[0]) == 0);
+    REQUIRE(::unlockpt(err[0]) == 0);
+    err[1] = ::open(::ptsname(err[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    REQUIRE(err[1] >= 0);
+  } else {
+    REQUIRE(::pipe2(err.data(), O_CLOEXEC) == 0);
+  }
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) detail::become(arguments, setting, out[1], err[1]);

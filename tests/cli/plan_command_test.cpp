@@ -31,9 +31,11 @@ Json at(const Json& from, const std::string& pointer) { return from.at(Json::jso
 
 struct Case {
   std::string option, path, value, pointer;  // the pointer's value changes
+  Arguments beside = {};                     // what the option needs
 };
 
 std::vector<Case> cases() {
+  const Arguments memory = {"--memory-stall", "0.3s"};
   return {
       {"--model", "model", "llama-3.1-70b", "/result/parameters"},
       {"--params", "parameters", "6.738415616B", "/result/parameters"},
@@ -76,8 +78,13 @@ std::vector<Case> cases() {
       {"--planned-per-day", "reliability.planned_per_day", "3", "/result/waste/maintenance"},
       {"--planned-duration", "reliability.planned_duration", "1h", "/result/waste/maintenance"},
       {"--unexplained-stops", "reliability.unexplained_stops", "18%", "/result/unexplained"},
+      {"--team", "reliability.team", "practised", "/result/unexplained_factor"},
       {"--stall", "checkpoint.stall", "60s", "/result/checkpoint_interval_s"},
       {"--interval", "checkpoint.interval", "30min", "/result/checkpoint_interval_s"},
+      {"--memory-stall", "checkpoint.memory.stall", "0.3s", "/result/memory_checkpoint_interval_s"},
+      {"--memory-share", "checkpoint.memory.share", "80%", "/result/ettr", memory},
+      {"--memory-restart", "checkpoint.memory.restart", "1min", "/result/ettr", memory},
+      {"--memory-wait", "checkpoint.memory.wait", "10s", "/result/ettr", memory},
       {"--price", "price.accelerator_hour", "$4/h", "/result/cost_usd/p50"},
       {"--accelerator-power", "power.accelerator", "1kW", "/result/energy_mwh"},
       {"--node-power", "power.node", "1.4kW", "/result/peak_power_mw"},
@@ -128,11 +135,13 @@ TEST_CASE("the answer of plan has every key of the interface, with the right kin
   CHECK(result.at("complete") == true);
   CHECK(result.at("parameters").is_number_integer());
   CHECK(result.at("parameters") == 405853388800);
-  // A published law has no known uncertainty, and a rate that is given has no band but its own.
+  // A published law has no known uncertainty, a rate that is given no band but its own, and the plan one checkpoint tier.
   cli::check_no_null(
       answer, "",
       {"result.band", "result.stages[].band", "result.stages[].hfu", "inputs.parameters", "inputs.active_parameters",
-       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.target_loss", "result.target_loss",
+       "inputs.stage[].mfu", "inputs.checkpoint.interval_s", "inputs.checkpoint.memory", "inputs.reliability.team",
+       "result.unexplained_factor", "result.memory_checkpoint_interval_s",
+       "result.stages[].memory_checkpoint_interval_s", "inputs.target_loss", "result.target_loss",
        "result.tokens_to_loss", "result.loss_estimate", "result.loss_new_run"});
 }
 
@@ -168,10 +177,11 @@ TEST_CASE("the inputs are echoed as they were resolved") {
 }
 
 TEST_CASE("every option of a field moves what it should and equals --set of the same field") {
-  const Json base = ask(plan);
+  const Json alone = ask(plan);
   for (const Case& c : cases()) {
     INFO(c.option << " " << c.value);
-    Arguments from = plan;
+    Arguments from = plan + c.beside;
+    const Json base = c.beside.empty() ? alone : ask(from);
     if (c.option == "--runs") from = {"plan", "llama3_405b"};
     const Json by_option = ask(from + Arguments{c.option, c.value});
     const Json by_set = ask(from + Arguments{"--set", c.path + "=" + c.value});
@@ -188,6 +198,23 @@ TEST_CASE("the layout's options and an MTBF with its job's size work together") 
     CHECK(layout[degree] == value);
   const Json rate = ask(plan + Arguments{"--mtbf", "6h", "--mtbf-count", "8192"})["result"];
   CHECK(rate["mtbf_hours"].get<double>() == doctest::Approx(3));
+}
+
+TEST_CASE("two tiers take both intervals or neither, and say what each is") {
+  const Arguments memory = plan + Arguments{"--memory-stall", "0.3s"};
+  const Json given = ask(memory + Arguments{"--interval", "20min", "--memory-interval", "60s"});
+  CHECK(given["result"]["checkpoint_interval_s"] == 1200);
+  CHECK(given["result"]["memory_checkpoint_interval_s"] == 60);
+  CHECK(given["inputs"]["checkpoint"]["memory"]["interval_s"] == 60);
+  const Json best = ask(memory)["result"];
+  CHECK(best["ettr"] > given["result"]["ettr"]);
+  CHECK(best["ettr"] > ask(plan)["result"]["ettr"]);
+  CHECK(cli::run(memory).out.find("checkpoint to memory every") != std::string::npos);
+  CHECK(ask(plan)["inputs"]["checkpoint"]["memory"].is_null());
+  check_refused(memory + Arguments{"--memory-interval", "60s"}, 2, "--memory-interval");
+  check_refused(memory + Arguments{"--interval", "20min"}, 2, "--interval");
+  check_refused(memory + Arguments{"--interval", "100s", "--memory-interval", "60s"}, 2, "whole number");
+  check_refused(plan + Arguments{"--memory-share", "80%"}, 2, "checkpoint.memory.stall");
 }
 
 TEST_CASE("a rate is predicted from a layout or from a search, with its band, and what does not fit exits with 3") {
@@ -252,7 +279,8 @@ TEST_CASE("help lists the fields of a plan, and every one that it lists is teste
                                   "--active-params",
                                   "--schedule",
                                   "--efficiencies",
-                                  "--oversubscription"};
+                                  "--oversubscription",
+                                  "--memory-interval"};
   for (const Case& c : cases()) tested.insert(c.option);
   std::set<std::string> listed;
   bool fields = false;

@@ -49,6 +49,17 @@ TEST_CASE("reliability fit has the keys of the interface, and its file gives goo
                             "--rate-from", rate})["result"];
   CHECK(goodput["mtbf_hours"].get<double>() == doctest::Approx(result["mtbf_hours"]["value"].get<double>()));
   CHECK(goodput["rate_source"] == rate);
+  // A plan takes the log itself, or the file.
+  const Arguments plan = {"plan", "llama3_405b", "--runs", "200", "--rate-from"};
+  const Json by_log =
+      ask(plan + Arguments{log, "--set", "reliability.log.accelerators=16384", "--set", "reliability.log.window=54d"});
+  const Json by_file = ask(plan + Arguments{rate});
+  for (const Json& answer : {by_log, by_file}) {
+    CHECK(answer["result"]["mtbf_hours"].get<double>() == doctest::Approx(result["mtbf_hours"]["value"].get<double>()));
+    CHECK(answer["inputs"]["reliability"]["rate_per_job_day"].is_number());
+  }
+  CHECK(by_log["inputs"]["reliability"]["rate_source"] == log);
+  check_refused(plan + Arguments{log}, 2, "reliability.log.window");
 }
 
 TEST_CASE("a log without failures has a bound and null for what is not known") {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <string>
 
 #include "cli/cli.hpp"
@@ -42,6 +44,47 @@ TEST_CASE("a simulation is the same at any thread count, spreads more with its i
   const Json fixed = ask(simulate + Arguments{"--fixed-inputs"})["result"];
   CHECK(one.at("wall_clock_days").at("sd") > fixed.at("wall_clock_days").at("sd"));
   CHECK(one.at("deadline").at("probability") == 1);
+}
+
+TEST_CASE("an interrupt ends a long simulation with the runs that it has, says so, and exits with 130") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const cli::Result result =
+        cli::run({"reliability", "simulate", "llama3_405b", "--runs", "9000000", "--threads", "1", "--json"},
+                 {.signal = signal, .signal_after = std::chrono::milliseconds(1500)});
+    CHECK(result.signal == 0);
+    CHECK(result.status == 130);
+    REQUIRE(Json::accept(result.out));
+    const Json answer = Json::parse(result.out);
+    if (answer.contains("error")) {  // a busy machine: interrupted before the first batch
+      CHECK(answer["error"]["code"] == "interrupted");
+      continue;
+    }
+    CHECK(answer["result"]["complete"] == false);
+    CHECK(answer["result"]["asked"] == 9000000);
+    CHECK(answer["result"]["runs"] > 0);
+    CHECK(answer["result"]["runs"] < 9000000);
+    CHECK(answer["inputs"]["draws"] == 9000000);
+    CHECK(cli::warns(answer, "interrupted"));
+  }
+  const cli::Result text = cli::run({"reliability", "simulate", "llama3_405b", "--runs", "9000000", "--threads", "1"},
+                                    {.signal = SIGINT, .signal_after = std::chrono::milliseconds(1500)});
+  CHECK((text.out.find("of 9000000 runs (stopped early)") != std::string::npos ||
+         text.err.find("interrupted") != std::string::npos));
+}
+
+TEST_CASE("a bar on a terminal tells how far a simulation is and goes away, and nowhere else is one drawn") {
+  const Arguments plain = simulate;
+  const cli::Result on_terminal = cli::run(plain, {.err_terminal = true});
+  CHECK(on_terminal.status == 0);
+  CHECK(on_terminal.err.find("300 of 300") != std::string::npos);
+  CHECK(on_terminal.err.find("[====") != std::string::npos);
+  CHECK(on_terminal.err.find("\r\033[K") != std::string::npos);
+  const cli::Result piped = cli::run(plain);
+  CHECK(on_terminal.out == piped.out);
+  CHECK(piped.err.find("300 of 300") == std::string::npos);
+  CHECK(piped.err.find('\r') == std::string::npos);
+  const cli::Result quiet = cli::run(plain + Arguments{"--quiet"}, {.err_terminal = true});
+  CHECK(quiet.err.find("300 of 300") == std::string::npos);
 }
 
 TEST_CASE("spares are Erlang's and say so, with Palm's beside them") {

@@ -124,7 +124,7 @@ TEST_CASE("intervals of rates cover the planted rate as often as they say") {
   }
 }
 
-TEST_CASE("the power-law process is the published one on NIST's failures") {
+TEST_CASE("the power-law process has the modified estimate on a known test's failures") {
   std::vector<double> times;
   for (const reference::Row& row : reference::rows("power_law_process_cases.csv")) times.push_back(row.number("hours"));
   for (const reference::Row& row : reference::rows("power_law_process.csv")) {

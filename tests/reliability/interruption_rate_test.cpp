@@ -32,7 +32,7 @@ TEST_CASE("Table 5's rate is the published one in every unit and at every size")
     } else if (quantity == "per_day") {
       reference::check(row, rate.per_day(accelerators));
     } else if (quantity == "hours_between_events") {
-      reference::check(row, rate.hours_between_events().value);
+      reference::check(row, rate.hours_between_events(accelerators).value);
     } else if (quantity == "per_node_day") {
       reference::check(row, rate.per_node_day());
     } else {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "floplan/core/csv.hpp"
+#include "floplan/report/plan_explanation.hpp"
 #include "floplan/report/plan_text.hpp"
 #include "plan/requests.hpp"
 
@@ -63,6 +64,17 @@ TEST_CASE("the formulas are printed with the plan's own numbers in place") {
   says(report::explain_text(plan_405b({{"attention", "none"}})), "f = 6 N = 6 x");
   says(report::explain_text(plan_405b({{"checkpoint.interval", "30min"}})), "tau = 1800 s, as given");
   says(report::explain_text(plan_405b({{"reliability.unexplained_stops", "0.1"}})), "T x (1 + 0.1)");
+}
+
+TEST_CASE("the formulas of two checkpoint tiers are printed with the plan's own numbers in place") {
+  const plan::Plan p = plan_405b({{"checkpoint.memory.stall", "0.3s"}, {"checkpoint.memory.restart", "2min"}});
+  const std::string text = report::explain_text(p);
+  const reliability::Conditions& c = p.main().conditions;
+  says(text, "t1 = " + print_number(c.memory->interval.value, 5) + " s, c1 = 0.3 s");
+  says(text, "R1 = 120 s");
+  says(text, "T = sum of these = " + print_number(p.main().completion.wall_clock.value, 5) + " s");
+  says(text, print_number(p.main().completion.ettr, 5));
+  CHECK(text.find("Daly 2006") == std::string::npos);
 }
 
 TEST_CASE("an ETTR beside a stage's days is that of those days, with unexplained stops too") {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,6 +47,8 @@ struct Session {
   // To be called where long work begins: from then on the first interrupt is a request to stop with what there is. Before,
   // it ends the program, which may be waiting for a file.
   std::function<std::stop_token()> interruptible;
+  // Told how far work has come, (done, of): draws a bar where standard error is a terminal, and is empty where it is not.
+  std::function<void(std::size_t, std::size_t)> progress;
 };
 
 // An option's text, or nothing when it was not given.

@@ -16,6 +16,7 @@
 #include "floplan/core/file.hpp"
 #include "floplan/core/names.hpp"
 #include "floplan/version.hpp"
+#include "progress_bar.hpp"
 
 namespace floplan::cli {
 
@@ -70,7 +71,7 @@ Subcommand Program::add(const std::string& name, const std::string& help, std::f
                     "Write the answer to this file; FILE.json and FILE.csv say the format where no flag does")
         ->type_name("FILE");
   }
-  sub->add_flag("--quiet", state.quiet, "Print no warnings in text and CSV output");
+  sub->add_flag("--quiet", state.quiet, "Print no warnings in text and CSV output, and no progress");
   sub->add_option("--color", state.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
   sub->add_option("--catalog", state.catalog_folder, "A folder of catalog files of your own")
       ->envname("FLOPLAN_CATALOG")
@@ -253,7 +254,15 @@ int Program::State::answer_and_print() {
   if (!catalog_folder.empty()) catalog::add_folder(session.catalog, catalog_folder);
   std::optional<Interrupts> interrupts;
   session.interruptible = [&interrupts] { return interrupts.emplace().token(); };
+  std::optional<ProgressBar> bar;
+  if (!quiet && isatty(STDERR_FILENO) == 1) {
+    session.progress = [&bar](std::size_t done, std::size_t of) {
+      if (!bar) bar.emplace("done");
+      bar->show(done, of);
+    };
+  }
   Answer given = answer(session);
+  bar.reset();
   interrupts.reset();
 
   // A file's name says its format where no flag does; people then still see the answer.

@@ -71,7 +71,7 @@ Failures failures(const Session& session, const FailureOptions& o, std::vector<W
     out.source = "given";
   } else if (o.rate_from && o.rate_from->ends_with(".json")) {
     const reliability::RateFile file = reliability::read_rate_file(read_text_file(*o.rate_from), *o.rate_from);
-    out.rate = file.rate;
+    out.rate = file.rate(*out.count);
     out.source = *o.rate_from;
     for (Warning& warning : reliability::scale_cautions(file.observed_on, *out.count))
       warnings.push_back(std::move(warning));
@@ -95,9 +95,9 @@ Failures failures(const Session& session, const FailureOptions& o, std::vector<W
 
 report::Json failures_json(const Failures& f) {
   report::Json out = {{"mtbf_hours", in_hours(f.mtbf)}};
-  out["rate_per_node_day"] = f.rate ? report::Json(f.rate->per_node_day()) : report::Json(nullptr);
+  out["rate_per_node_day"] = f.rate ? report::Json(f.rate->per_node_day(*f.count)) : report::Json(nullptr);
   out["accelerator_hours_per_interruption"] =
-      f.rate ? report::Json(f.rate->hours_between_events().value) : report::Json(nullptr);
+      f.rate ? report::Json(f.rate->hours_between_events(*f.count).value) : report::Json(nullptr);
   out["interruptions_per_day"] = seconds_per_day / f.mtbf.value;
   out["rate_source"] = f.source;
   return out;

@@ -6,7 +6,7 @@
 #include "floplan/core/file.hpp"
 #include "floplan/reliability/failure_log_reader.hpp"
 #include "floplan/reliability/failure_study.hpp"
-#include "floplan/reliability/time_zone_file.hpp"
+#include "floplan/reliability/log_facts.hpp"
 #include "floplan/report/reliability_fit.hpp"
 
 namespace floplan::cli {
@@ -19,35 +19,20 @@ struct LogFitOptions {
   std::string project;
 };
 
-std::optional<Count> whole_count(const Text& text, const char* option) {
-  if (!text) return std::nullopt;
-  return Count(static_cast<double>(whole_number(text, option, 1)));
-}
-
 reliability::LogOptions log_options(const LogFitOptions& o) {
   reliability::LogOptions out;
-  if (o.format) {
-    const auto& names = reliability::log_format_names;
-    const auto found = std::find(names.begin(), names.end(), *o.format);
-    if (found == names.end())
-      throw Error(Failure::usage, "unknown_name", "--format",
-                  "must be list, counts, trace, jobs, goodput or training, got " + *o.format);
-    out.format = static_cast<reliability::LogFormat>(found - names.begin());
-  }
-  out.accelerators = whole_count(o.accelerators, "--accelerators");
-  out.nodes = whole_count(o.nodes, "--nodes");
-  out.accelerators_per_node = whole_count(o.per_node, "--per-node");
-  out.start = o.start;
-  out.end = o.end;
-  if (o.window) out.window = parse_between(*o.window, "--window", Seconds(1e-3), days(36500));
-  if (o.timezone) out.clock.zone = reliability::find_time_zone(*o.timezone, "--timezone");
-  if (o.repeated_hour) {
-    if (*o.repeated_hour != "earlier" && *o.repeated_hour != "later")
-      throw Error(Failure::usage, "unknown_name", "--repeated-hour",
-                  "must be earlier or later, got " + *o.repeated_hour);
-    out.clock.repeated =
-        *o.repeated_hour == "earlier" ? reliability::RepeatedHour::earlier : reliability::RepeatedHour::later;
-  }
+  const auto fact = [&out](const char* name, const Text& text, const char* option) {
+    if (text) reliability::give(out, name, *text, option);
+  };
+  fact("format", o.format, "--format");
+  fact("accelerators", o.accelerators, "--accelerators");
+  fact("nodes", o.nodes, "--nodes");
+  fact("per_node", o.per_node, "--per-node");
+  fact("start", o.start, "--start");
+  fact("end", o.end, "--end");
+  fact("window", o.window, "--window");
+  fact("timezone", o.timezone, "--timezone");
+  fact("repeated_hour", o.repeated_hour, "--repeated-hour");
   return out;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "command.hpp"
 #include "floplan/plan/plan_simulation.hpp"
@@ -17,16 +19,21 @@ struct SimulateOptions {
 };
 
 Answer simulate_command(const Session& session, const SimulateOptions& o) {
-  const plan::Plan p = plan::make_plan(o.source.read(session.catalog));
-  const plan::Request& request = p.request;
+  plan::Request asked = o.source.read(session.catalog);
   reliability::SimulationOptions options;
-  options.runs = request.draws;
+  options.runs = asked.draws;
+  // The runs are simulated; of the planner's own draws only whether a deadline can be met at all is used.
+  asked.draws = std::min<std::size_t>(asked.draws, 1000);
+  const plan::Plan p = plan::make_plan(std::move(asked));
+  const plan::Request& request = p.request;
   options.seed = request.seed;
   options.threads = request.threads;
   options.stop = session.interruptible();
+  options.progress = session.progress;
   const reliability::SimulationReport r = plan::simulate_plan(p, options, !o.fixed_inputs);
   Answer answer;
   answer.inputs = report::inputs_json(request);
+  answer.inputs["draws"] = options.runs;
   answer.inputs["plan"] = o.source.file.value_or("");
   answer.inputs["fixed_inputs"] = o.fixed_inputs;
   answer.result = report::to_json(r);
@@ -36,6 +43,10 @@ Answer simulate_command(const Session& session, const SimulateOptions& o) {
   answer.result["closed_form"] = {{"wall_clock_days", in_days(p.expected_wall_clock)}, {"ettr", p.ettr}};
   answer.warnings = p.warnings;
   answer.interrupted = !r.complete;
+  if (!r.complete) {
+    answer.warnings.push_back({"interrupted", "the simulation was interrupted: the answer rests on " +
+                                                  std::to_string(r.runs) + " of " + std::to_string(r.asked) + " runs"});
+  }
   report::Table table = report::simulation_table(r);
   answer.text = r.describe() + "\n\n" + table.text() +
                 "\nIn closed form, at the median inputs: " + print_number(in_days(p.expected_wall_clock), 6) +

@@ -10,6 +10,7 @@
 // Pitfall: the answer is words for an error; nothing is read under another name than its own.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -53,9 +54,14 @@ using AskedFields = std::map<std::string, std::set<std::string>>;  // path of a 
   std::string option(key);
   for (char& c : option) c = c == '-' ? '_' : c;
   if (const auto field = field_of_option(option); !field.empty()) return ": a plan file calls it " + std::string(field);
+  // Of several tables the one that is not within another is meant first: restart is reliability's, not checkpoint.memory's.
+  const std::string* nearest = nullptr;
+  const auto depth = [](const std::string& table) { return std::count(table.begin(), table.end(), '.'); };
   for (const auto& [other, keys] : asked) {
-    if (other != path && keys.contains(std::string(key))) return ": it belongs under " + table_text(other);
+    if (other == path || !keys.contains(std::string(key))) continue;
+    if (nearest == nullptr || depth(other) < depth(*nearest)) nearest = &other;
   }
+  if (nearest != nullptr) return ": it belongs under " + table_text(*nearest);
   const auto here = asked.find(path);
   if (here == asked.end()) return "";
   return nearest_names_text(key, std::vector<std::string>(here->second.begin(), here->second.end()));

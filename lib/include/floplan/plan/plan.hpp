@@ -10,8 +10,8 @@
 //   ettr           ideal / expected accelerator-hours, all stops counted (planned and unexplained ones too)
 //   sensitivity    expected wall-clock days with one input at its 10th and 90th percentile, the others at their median
 //
-// Pitfall: a distribution holds what its inputs say; stops that no failure rate explains are in it only if the request
-// gives them (Reliability::unexplained_stops), and public runs lost 0 to 43% to those.
+// Pitfall: a distribution holds what its inputs say; what no failure rate explains is in it only if the request gives it
+// (Reliability::team or unexplained_stops), and public runs lost 0 to 43% to that.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct StagePlan {
   AcceleratorHours ideal_hours;
   reliability::Conditions conditions;  // at the median inputs
   reliability::Completion completion;  // expected
-  // With unexplained stops, which `completion` does not know.
+  // With what no failure rate explains, which `completion` does not know: the median of a team's factor, the mean of stops.
   AcceleratorHours expected_hours;
   Seconds expected_wall_clock;
   double ettr = 0;           // ideal over expected

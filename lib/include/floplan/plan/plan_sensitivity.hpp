@@ -69,7 +69,7 @@ namespace floplan::plan::detail {
     Scenario low, high;
     low.failure_rate = std::max(0.01, 1 - normal_p90 / std::sqrt(*events));
     high.failure_rate = 1 + normal_p90 / std::sqrt(*events);
-    const double rate = r.reliability.rate.per_node_day();
+    const double rate = r.reliability.rate.per_node_day(plan.main().request.accelerators);
     add("failure rate, per node-day", print_number(rate * low.failure_rate, 3),
         print_number(rate * high.failure_rate, 3), low, high);
   }
@@ -80,14 +80,32 @@ namespace floplan::plan::detail {
     add("tokens to the loss", print(Tokens(plan.tokens_to_loss->p10), 3), print(Tokens(plan.tokens_to_loss->p90), 3),
         low, high);
   }
-  add_uncertain("restart", r.reliability.restart, &Scenario::restart);
-  add_uncertain("wait before restart", r.reliability.wait, &Scenario::wait);
-  add_uncertain("checkpoint stall", r.checkpoint.stall, &Scenario::stall);
+  // One score for both tiers; the printed ends are the store's, or memory's where only that spreads.
+  const auto add_both = [&](const char* one, const char* both, const Uncertain<Seconds>& store,
+                            Uncertain<Seconds> MemoryCheckpoint::*memory, double Scenario::*score) {
+    const auto& tier = r.checkpoint.memory;
+    add_uncertain(tier ? both : one, store.spreads() || !tier ? store : (*tier).*memory, score);
+  };
+  add_both("restart", "restart, both tiers", r.reliability.restart, &MemoryCheckpoint::restart, &Scenario::restart);
+  add_both("wait before restart", "wait before restart, both tiers", r.reliability.wait, &MemoryCheckpoint::wait,
+           &Scenario::wait);
+  add_both("checkpoint stall", "checkpoint stall, both tiers", r.checkpoint.stall, &MemoryCheckpoint::stall,
+           &Scenario::stall);
+  if (r.reliability.team) {
+    const reliability::UnexplainedLoss loss = reliability::unexplained_loss(*r.reliability.team);
+    Scenario low, high;
+    low.team = -normal_p90;
+    high.team = normal_p90;
+    add("unexplained, team " + std::string(reliability::to_text(*r.reliability.team)),
+        print_number(loss.at(low.team), 3) + " times", print_number(loss.at(high.team), 3) + " times", low, high);
+  }
   Scenario half, twice;
   half.interval = 0.5;
   twice.interval = 2;
-  const Seconds interval = plan.main().conditions.interval;
-  add("checkpoint interval", print(interval * 0.5, 3), print(interval * 2, 3), half, twice);
+  const reliability::Conditions& main = plan.main().conditions;
+  const Seconds interval = main.memory ? main.memory->interval : main.interval;
+  add(main.memory ? "checkpoint intervals, memory's shown" : "checkpoint interval", print(interval * 0.5, 3),
+      print(interval * 2, 3), half, twice);
   return out;
 }
 

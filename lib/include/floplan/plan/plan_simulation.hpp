@@ -4,13 +4,11 @@
 //
 //   SimulationReport r = simulate_plan(plan, options);     wall-clock days, interruptions, ETTR, waste of the whole plan
 //
-// A run draws the plan's uncertain inputs as the planner does (failure rate from the Gamma of its count, restart, wait,
-// stall and rate log-normal, tokens to the loss, unexplained stops exponential), keeps the planned checkpoint intervals,
-// and goes through the stages one after the other; each is simulated by reliability/run_simulator.hpp.
+// A run draws the plan's uncertain inputs as the planner does (plan_draw.hpp), keeps the planned checkpoint intervals, and goes through the stages one after the other; each is simulated by reliability/run_simulator.hpp.
 // `inputs` false: the medians, so that the scatter is that of the failures alone.
 //
 // Source: plan/planner.hpp, reliability/process.hpp. Cost: 20 to 40 ns an interruption.
-// Holds: one checkpoint tier, which is what a plan has. Pitfall: the closed form lets no planned stop save work in the middle
+// Pitfall: the closed form lets no planned stop save work in the middle
 // of a segment; the simulation does, and is 0.01% shorter at one stop a day.
 #pragma once
 
@@ -23,31 +21,6 @@
 
 namespace floplan::plan {
 
-namespace detail {
-
-struct DrawnScenario {
-  Scenario inputs;
-  double unexplained = 0;
-};
-
-[[nodiscard]] inline DrawnScenario draw_scenario(const Plan& plan, RandomStream& stream) {
-  const Request& r = plan.request;
-  boost::random::normal_distribution<double> normal;
-  DrawnScenario out;
-  out.inputs.restart = normal(stream);
-  out.inputs.wait = normal(stream);
-  out.inputs.stall = normal(stream);
-  out.inputs.achieved = std::exp(normal(stream) * r.achieved_spread.value);
-  if (const auto events = r.reliability.rate.events)
-    out.inputs.failure_rate = boost::random::gamma_distribution<double>(*events, 1 / *events)(stream);
-  out.unexplained = r.reliability.unexplained_stops * boost::random::exponential_distribution<double>(1)(stream);
-  if (!plan.tokens_factors.empty())
-    out.inputs.tokens = plan.tokens_factors[stream.below(static_cast<std::uint32_t>(plan.tokens_factors.size()))];
-  return out;
-}
-
-}  // namespace detail
-
 [[nodiscard]] inline reliability::SimulationReport simulate_plan(const Plan& plan,
                                                                  const reliability::SimulationOptions& options,
                                                                  bool inputs = true) {
@@ -57,21 +30,15 @@ struct DrawnScenario {
   }
   return reliability::detail::simulate_runs(options, events, [&](std::size_t i) {
     RandomStream drawn(options.seed, reliability::detail::input_streams + i);
-    detail::DrawnScenario scenario;
-    if (inputs) {
-      scenario = detail::draw_scenario(plan, drawn);
-    } else {
-      scenario.unexplained = plan.request.reliability.unexplained_stops;
-    }
+    const detail::Scenario scenario = inputs ? detail::draw_scenario(plan, drawn, options.seed, i) : detail::Scenario();
     RandomStream random(options.seed, i);
     reliability::SimulatedRun run;
     for (const StagePlan& stage : plan.stages) {
-      const auto conditions =
-          detail::conditions_of(plan.request, stage.request.accelerators, stage.conditions.interval, scenario.inputs);
-      const Seconds useful = stage.ideal * (scenario.inputs.tokens / scenario.inputs.achieved);
+      const auto conditions = detail::conditions_of(plan.request, stage, scenario);
+      const Seconds useful = stage.ideal * detail::stretch(stage, scenario);
       run += reliability::RunSimulator(reliability::process_of(conditions))(random, useful);
     }
-    run.add_unexplained(run.wall_clock * scenario.unexplained);
+    run.add_unexplained(run.wall_clock * (detail::unexplained_factor(plan.request.reliability, scenario) - 1));
     return run;
   });
 }

@@ -3,7 +3,7 @@
 // From a request to a plan.
 //
 //   FLOP = tokens x FLOP a token (by convention); ideal time = FLOP / (accelerators x achieved rate);
-//   expected time = ideal / ETTR by the exact renewal form at each stage's MTBF and interval (reliability/completion.hpp);
+//   expected time = ideal / ETTR by the renewal form at each stage's MTBF and intervals (reliability/expected_run.hpp);
 //   a stage without a rate: its layout's predicted step (layout_model.hpp), after a search where one is asked for
 //   distribution: draws of every uncertain input and of the failures (plan_draw.hpp)
 //
@@ -34,14 +34,13 @@
 #include "floplan/plan/planner_cautions.hpp"
 #include "floplan/plan/planner_checks.hpp"
 #include "floplan/plan/tokens_to_loss.hpp"
-#include "floplan/reliability/checkpoint_interval.hpp"
-#include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/expected_run.hpp"
 
 namespace floplan::plan {
 
 namespace detail {
 
-// completion(), with an error that names the stage: what is too long there may be any of the times.
+// expected_run(), with an error that names the stage: what is too long there may be any of the times.
 [[nodiscard]] inline reliability::Completion complete_stage(std::size_t index, const std::string& name, Seconds ideal,
                                                             const reliability::Conditions& c) {
   const auto refuse = [&](const std::string& rule) {
@@ -52,7 +51,7 @@ namespace detail {
     throw refuse("its work alone takes " + print_number(in_days(ideal), 3) + " days");
   }
   try {
-    return reliability::completion(ideal, c);
+    return reliability::expected_run(ideal, c);
   } catch (const Error& error) {
     if (error.failure() != Failure::infeasible) throw;
   }
@@ -60,6 +59,22 @@ namespace detail {
                print(c.restart, 3) + ", a wait of " + print(c.mean_wait(), 3) + " and " +
                print_number(c.planned_per_day, 3) + " planned stops a day of " + print(c.planned_duration, 3) +
                " are too much for an MTBF of " + print(c.mtbf, 3));
+}
+
+// at_best_intervals(), with the same error: two tiers may have none under which a run would end.
+[[nodiscard]] inline reliability::Conditions best_intervals(std::size_t index, const std::string& name,
+                                                            const reliability::Conditions& c) {
+  try {
+    return reliability::at_best_intervals(c);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::infeasible) throw;
+    throw Error(Failure::infeasible, "never_ends", "plan: stage[" + std::to_string(index + 1) + "]",
+                "\"" + name +
+                    "\" must end, and with checkpoints to memory and to the store there is no interval that "
+                    "lets it: a stall of " +
+                    print(c.stall, 3) + " and restarts of " + print(c.memory->restart, 3) + " and " +
+                    print(c.restart, 3) + " are too long for an MTBF of " + print(c.mtbf, 3));
+  }
 }
 
 [[nodiscard]] inline StagePlan plan_stage(const Plan& plan, std::size_t index) {
@@ -83,12 +98,15 @@ namespace detail {
   }
   out.ideal = duration(out.work, cluster);
   out.ideal_hours = accelerator_hours(stage.accelerators, out.ideal);
-  const Seconds mtbf = r.reliability.rate.mtbf(stage.accelerators);
-  const Seconds interval =
-      r.checkpoint.interval ? *r.checkpoint.interval : reliability::exact_interval(r.checkpoint.stall.central, mtbf);
-  out.conditions = conditions_of(r, stage.accelerators, interval, {});
+  out.conditions = conditions_of(r, stage.accelerators, {});
+  if (r.checkpoint.interval) {
+    out.conditions.interval = *r.checkpoint.interval;
+    if (out.conditions.memory) out.conditions.memory->interval = *r.checkpoint.memory->interval;
+  } else {
+    out.conditions = best_intervals(index, stage.name, out.conditions);
+  }
   out.completion = complete_stage(index, stage.name, out.ideal, out.conditions);
-  out.expected_wall_clock = out.completion.wall_clock * (1 + r.reliability.unexplained_stops);
+  out.expected_wall_clock = out.completion.wall_clock * unexplained_factor(r.reliability, {});
   out.expected_hours = accelerator_hours(stage.accelerators, out.expected_wall_clock);
   const double explained = out.completion.wall_clock / out.expected_wall_clock;
   const reliability::Waste& waste = out.completion.waste;
@@ -172,7 +190,8 @@ inline void add_tokens_to_loss(Plan& plan) {
     plan.waste.restart += share * stage.waste.restart;
     plan.waste.maintenance += share * stage.waste.maintenance;
   }
-  plan.unexplained = r.reliability.unexplained_stops / (1 + r.reliability.unexplained_stops);
+  const double longer = detail::unexplained_factor(r.reliability, {});
+  plan.unexplained = (longer - 1) / longer;
   detail::add_energy(plan);
   if (law_covers(r)) {
     const Parameters n = counted_parameters(r);

@@ -148,6 +148,13 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                                                 print_number(r.unexplained_stops, 4) + "% or " +
                                                 print_number(r.unexplained_stops / 100, 4)});
   }
+  const Checkpoint& checkpoint = plan.request.checkpoint;
+  if (checkpoint.memory && checkpoint.memory->stall.central >= checkpoint.stall.central) {
+    out.push_back({"memory_tier_slow", "a checkpoint to memory stalls the job for " +
+                                           print(checkpoint.memory->stall.central, 3) + ", and one to the store for " +
+                                           print(checkpoint.stall.central, 3) +
+                                           ": the second tier is there to be the cheaper one"});
+  }
   const double planned = r.planned_per_day * in_days(r.planned_duration);
   if (planned > 0.5) {
     out.push_back({"planned_above_half", print_number(r.planned_per_day, 4) + " planned stops a day of " +
@@ -223,12 +230,15 @@ inline void add_stop_cautions(const Plan& plan, std::vector<Warning>& out) {
                                                " is below the failure-free time at the rate that is given, " +
                                                print(plan.ideal, 4) + ": it is met only where the rate is higher"});
   }
-  if (r.reliability.unexplained_stops == 0) {
+  if (r.reliability.unexplained_stops == 0 && !r.reliability.team) {
+    using reliability::Team;
     out.push_back({"unexplained_stops",
-                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took 0.95 to "
-                   "1.43 times a failure "
-                   "model's hours, practised teams 0.97 to 1.10: give reliability.unexplained_stops, such as 0.05 or "
-                   "0.18, to put them in"});
+                   "stops that no failure rate explains (people, data, bugs) are left out; published runs took " +
+                       reliability::unexplained_loss(Team::usual).range_text() +
+                       " times a failure model's hours, practised teams " +
+                       reliability::unexplained_loss(Team::practised).range_text() +
+                       ": give reliability.team (practised, usual or first_run) to put them in, or a mean share as "
+                       "reliability.unexplained_stops"});
   }
   if (!plan.complete)
     out.push_back({"interrupted", "the draws were interrupted: the distributions rest on " +

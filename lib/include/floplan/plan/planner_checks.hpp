@@ -190,6 +190,32 @@ inline void check_stage(const Request& r, std::size_t index, FlopPerSecond peak,
   if (stage.layout) check_layout(r, stage, path, of, rules);
 }
 
+inline void check_memory_tier(const Checkpoint& checkpoint, const detail::Rules& rules) {
+  constexpr double century = 36500 * seconds_per_day;
+  const MemoryCheckpoint& memory = *checkpoint.memory;
+  rules.range(memory.stall, century, "checkpoint.memory.stall", "the memory checkpoint's stall");
+  rules.require(memory.stall.central.value > 0 || memory.interval,
+                {"checkpoint.memory.stall", "checkpoint.memory.interval"},
+                "a memory checkpoint that stalls nothing has no best interval: give both intervals");
+  rules.range(memory.restart, century, "checkpoint.memory.restart", "the restart from memory");
+  rules.range(memory.wait, century, "checkpoint.memory.wait", "the wait before it");
+  rules.require(memory.share.value > 0 && memory.share.value <= 1, {"checkpoint.memory.share"},
+                "the share of failures that memory mends must be above 0 and at most 1, got " + print(memory.share));
+  rules.require(checkpoint.interval.has_value() == memory.interval.has_value(),
+                {"checkpoint.memory.interval", "checkpoint.interval"},
+                "with two tiers both intervals are given, checkpoint.interval and checkpoint.memory.interval, or "
+                "neither: their optima depend on each other");
+  if (!memory.interval) return;
+  rules.between(*memory.interval, 1e-3, century, "checkpoint.memory.interval", "the memory checkpoints' interval");
+  const double every = *checkpoint.interval / *memory.interval;
+  rules.require(
+      every >= 1 - 1e-9 && every <= 1e6 && std::abs(every - std::round(every)) <= 1e-9 * every,
+      {"checkpoint.memory.interval", "checkpoint.interval"},
+      "the interval of checkpoints to the store must be a whole number of the memory tier's, up to a million, "
+      "got " +
+          print(*checkpoint.interval) + " and " + print(*memory.interval) + ", " + print_number(every, 6) + " of them");
+}
+
 inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_request) {
   const detail::Rules rules(place_of);
   constexpr double century = 36500 * seconds_per_day;
@@ -222,9 +248,11 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
                          ? ": " + print_number(spread, 4) + " in a hundred is written " + print_number(spread, 4) + "%"
                          : ""));
   const reliability::InterruptionRate& rate = r.reliability.rate;
-  rules.require(rate.per_accelerator_hour > 0 && rate.per_accelerator_hour <= 1e6, {"reliability"},
+  const double hourly = rate.per_accelerator_hour + rate.per_job_hour;
+  rules.require(rate.per_accelerator_hour >= 0 && rate.per_job_hour >= 0 && hourly > 0 && hourly <= 1e6,
+                {"reliability"},
                 "the rate of interruptions must be positive and at most 1e6 an accelerator-hour, got " +
-                    print_number(rate.per_accelerator_hour, 6));
+                    print_number(rate.per_job_hour == 0 ? rate.per_accelerator_hour : hourly, 6));
   rules.range(r.reliability.restart, century, "reliability.restart", "the restart");
   rules.range(r.reliability.wait, century, "reliability.wait", "the wait");
   rules.range(r.checkpoint.stall, century, "checkpoint.stall", "the checkpoint stall");
@@ -233,11 +261,15 @@ inline void check(const Request& r, const PlaceOf& place_of = detail::place_in_r
                 "a checkpoint that stalls nothing has no best interval: give an interval");
   if (r.checkpoint.interval)
     rules.between(*r.checkpoint.interval, 1e-3, century, "checkpoint.interval", "the checkpoint interval");
+  if (r.checkpoint.memory) check_memory_tier(r.checkpoint, rules);
   rules.between(r.reliability.manual_per_day, 0, 1e6, "reliability.manual_per_day", "manual_per_day");
   rules.between(r.reliability.manual_wait, 0, century, "reliability.manual_wait", "manual_wait");
   rules.between(r.reliability.planned_per_day, 0, 1e6, "reliability.planned_per_day", "planned_per_day");
   rules.between(r.reliability.planned_duration, 0, century, "reliability.planned_duration", "planned_duration");
   rules.between(r.reliability.unexplained_stops, 0, 100, "reliability.unexplained_stops", "unexplained_stops");
+  rules.require(!r.reliability.team || r.reliability.unexplained_stops == 0,
+                {"reliability.team", "reliability.unexplained_stops"},
+                "what no failure rate explains is given by the kind of team or by unexplained_stops, and not by both");
   if (r.price) rules.range(r.price->accelerator_hour, 1e6, "price.accelerator_hour", "the price");
   if (r.power) {
     rules.between(r.power->accelerator, 1, 1e6, "power.accelerator", "the accelerator's power");

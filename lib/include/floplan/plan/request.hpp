@@ -38,6 +38,7 @@
 #include "floplan/law/scaling_law.hpp"
 #include "floplan/plan/stage_layout.hpp"
 #include "floplan/reliability/interruption_rate.hpp"
+#include "floplan/reliability/unexplained_loss.hpp"
 
 namespace floplan::plan {
 
@@ -47,6 +48,7 @@ inline constexpr Fraction achieved_spread{0.03};
 inline constexpr Tokens sequence_length{8192};
 inline constexpr Seconds restart_low{300}, restart_high{600};
 inline constexpr Seconds stall{30};
+inline constexpr Fraction memory_share{0.9};
 // An 8 x H100 node measured 76% of its rating under training, 0.97 kW a 700 W accelerator (arXiv 2506.14551).
 inline constexpr double node_power_factor = 970.0 / 700.0;
 inline constexpr double pue = 1.2;
@@ -119,13 +121,23 @@ struct Reliability {
   Seconds manual_wait;
   double planned_per_day = 0;  // planned stops
   Seconds planned_duration;
-  // Mean of the extra share of time that no failure rate explains (people, data, bugs), exponential; 0 leaves it out.
-  double unexplained_stops = 0;
+  // What no failure rate explains (people, data, bugs), by one of these; without either it is left out.
+  std::optional<reliability::Team> team;  // a factor on the run time, log-normal: reliability/unexplained_loss.hpp
+  double unexplained_stops = 0;           // or the mean of an extra share of the time, exponential
+};
+
+// A second, cheaper tier beside the store: checkpoints to memory or to local disks.
+struct MemoryCheckpoint {
+  Uncertain<Seconds> stall;
+  Fraction share = defaults::memory_share;  // of the failures that are handled automatically, those that it mends
+  Uncertain<Seconds> restart, wait;         // after those
+  std::optional<Seconds> interval;          // given beside the store's, which is a whole number of these; or neither
 };
 
 struct Checkpoint {
   Uncertain<Seconds> stall;         // what one checkpoint stops the job for
   std::optional<Seconds> interval;  // useful time between two; absent: the exact optimum of each stage
+  std::optional<MemoryCheckpoint> memory;
 };
 
 struct Price {

@@ -8,9 +8,10 @@
 // precision, peak, achieved_spread, deadline, draws, seed; [[stage]] name, tokens, count, sequence_length, global_batch,
 // achieved or mfu, layout ("search", or {tp, cp, pp, dp, ep, vp, microbatch, sharding, recompute}); [stack] the software's facts
 // (cluster/stack_words.hpp), or a publisher's by name; efficiencies and [machine] the cluster, where the catalog is not
-// right; [reliability] rate_from or rate_per_node_day or mtbf with mtbf_count, restart, wait, manual_per_day, manual_wait,
-// planned_per_day, planned_duration, unexplained_stops; [checkpoint] stall, interval; [price] accelerator_hour; [power]
-// accelerator, node, pue, carbon, basis. data/plans/README.md has the unit, default and meaning of each.
+// right; [reliability] rate_from (a record, a failure log with its facts under `log`, or a RATE.json) or rate_per_node_day or
+// mtbf with mtbf_count, restart, wait, manual_per_day, manual_wait, planned_per_day, planned_duration, team or
+// unexplained_stops; [checkpoint] stall, interval, memory (stall, share, restart, wait, interval); [price] accelerator_hour;
+// [power] accelerator, node, pue, carbon, basis. data/plans/README.md has the unit, default and meaning of each.
 //
 // What a request leaves out and a plan cannot do without is filled in and named in Request::assumptions.
 // Pitfall: an override that contradicts the file (--params beside a model, --count beside a layout) wins, and says so.

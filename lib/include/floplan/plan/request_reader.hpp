@@ -4,8 +4,8 @@
 //
 //   Request r = detail::RequestReader(document, catalog, folder).read();        (request_file.hpp's read_request does it)
 //
-// Every key of a plan file is asked for here, in request_stages.hpp or in request_costs.hpp, and described in
-// data/plans/README.md, which a test holds against what is asked for. The order in which things are read is the order in
+// Every key of a plan file is asked for here, in request_stages.hpp, request_reliability.hpp or request_costs.hpp, and
+// described in data/plans/README.md, which a test holds against what is asked for. The order in which things are read is the order in
 // which mistakes are reported: the model, the accelerator, the stages, then what has a default.
 //
 // An option is the later word: it replaces what the file says, and where that leaves something of the file without meaning
@@ -34,6 +34,7 @@
 #include "floplan/plan/request.hpp"
 #include "floplan/plan/request_costs.hpp"
 #include "floplan/plan/request_document.hpp"
+#include "floplan/plan/request_reliability.hpp"
 #include "floplan/plan/request_stages.hpp"
 #include "floplan/plan/request_values.hpp"
 
@@ -51,8 +52,8 @@ class RequestReader {
     StageReader(top_, r_, assumed_, default_sequence_).read();
     read_software();
     read_machine();
-    read_reliability();
-    read_checkpoint();
+    read_reliability(top_, catalog_, folder_, r_, assumed_);
+    read_checkpoint(top_, r_, assumed_);
     read_price(top_, catalog_, r_, assumed_);
     read_power(top_, r_, assumed_);
     assumed_.name_in(r_);
@@ -219,103 +220,6 @@ class RequestReader {
                                   "rate stands as given"});
       }
     }
-  }
-
-  void read_reliability() {
-    const Section s = top_.section("reliability");
-    Reliability& out = r_.reliability;
-    const Count per_node = r_.accelerator.accelerators_per_node.value_or(Count(8));
-    const auto from = s.value("rate_from");
-    const auto rate = s.number("rate_per_node_day");
-    const auto mtbf = s.quantity<Seconds>("mtbf");
-    const auto mtbf_count = s.quantity<Count>("mtbf_count");
-    if (mtbf_count && !mtbf)
-      throw s.value("mtbf_count")->refuse("is the size of the job that an mtbf was observed on: needs mtbf beside it");
-    if (mtbf_count && mtbf_count->value < 1)
-      throw s.value("mtbf_count")->refuse("must be at least 1, got " + print(*mtbf_count));
-    // The last word among the three is an option's; two from the same place contradict each other.
-    const auto rank = [&s](std::string_view key) {
-      const auto value = s.value(key);
-      return !value ? 0 : value->failure == Failure::usage ? 2 : 1;
-    };
-    const int best = std::max({rank("rate_from"), rank("rate_per_node_day"), rank("mtbf")});
-    std::optional<Value> given;
-    for (const char* key : {"rate_from", "rate_per_node_day", "mtbf"}) {
-      if (best == 0 || rank(key) != best) continue;
-      if (given)
-        throw s.value(key)->refuse("contradicts " + given->where +
-                                   ": a rate of failures is given once: rate_from, rate_per_node_day or mtbf");
-      given = s.value(key);
-    }
-    const auto guarded = [&](const char* key, auto make) {
-      return s.value(key)->as([&](std::string_view, std::string_view) { return make(); });
-    };
-    if (best > 0 && rank("mtbf") == best) {
-      if (!mtbf_count)
-        throw s.value("mtbf")->refuse(
-            "needs mtbf_count beside it: the accelerators of the job that it was observed on");
-      out.rate = guarded("mtbf", [&] { return reliability::rate_from_mtbf(*mtbf, *mtbf_count, per_node); });
-      out.observed_on = mtbf_count;
-      out.rate_source = "MTBF of " + print(*mtbf, 3) + " on " + print_short(*mtbf_count);
-    } else if (best > 0 && rank("rate_per_node_day") == best) {
-      out.rate = guarded("rate_per_node_day", [&] { return reliability::rate_from_node_days(*rate, per_node); });
-      out.rate_source = print_number(*rate, 4) + " a node-day";
-    } else {
-      const catalog::InterruptionWindow window =
-          from ? named(*from, [this](auto text, auto where) { return catalog_.interruption_window(text, where); })
-               : catalog_.interruption_window("llama3-2024");
-      if (!from) assumed_.failures.push_back("the failure rate of " + window.title + " (" + window.name + ")");
-      const Count node = window.accelerators_per_node.value_or(per_node);
-      out.rate = window.rate_per_node_day ? reliability::rate_from_node_days(*window.rate_per_node_day, node)
-                                          : reliability::rate_from_events(window.unexpected.value_or(0),
-                                                                          *window.accelerators, *window.duration, node);
-      out.observed_on = window.accelerators;
-      out.rate_source = window.name;
-      if (window.accelerator != r_.accelerator.name) {
-        r_.assumptions.push_back(
-            {"rate_of_another_accelerator",
-             "the failure rate was counted on " + window.accelerator + " and is used for " + r_.accelerator.name});
-      }
-      remark_unverified(r_, "unverified_rate", window.name, window.provenance);
-    }
-    if (const auto restart = s.range<Seconds>("restart")) {
-      out.restart = *restart;
-    } else {
-      out.restart = Uncertain<Seconds>::range(defaults::restart_low, defaults::restart_high);
-      assumed_.failures.push_back("a restart of 5 to 10 min");
-    }
-    // What is not given is none of it, and said: a plan without stops is too good to be left unremarked.
-    const auto or_none = [this](const auto& value, const char* none) {
-      if (!value) assumed_.failures.push_back(none);
-    };
-    const auto wait = s.range<Seconds>("wait");
-    const auto manual = s.number("manual_per_day");
-    const auto manual_wait = s.quantity<Seconds>("manual_wait");
-    const auto planned = s.number("planned_per_day");
-    const auto duration = s.quantity<Seconds>("planned_duration");
-    or_none(wait, "no wait before it");
-    or_none(manual, "no failure that waits for a person");
-    if (manual.value_or(0) > 0) or_none(manual_wait, "a person who comes at once");
-    or_none(planned, "no planned stops");
-    if (planned.value_or(0) > 0) or_none(duration, "planned stops that take no time");
-    out.wait = wait.value_or(Seconds(0));
-    out.manual_per_day = manual.value_or(0);
-    out.manual_wait = manual_wait.value_or(Seconds(0));
-    out.planned_per_day = planned.value_or(0);
-    out.planned_duration = duration.value_or(Seconds(0));
-    if (const auto share = s.quantity<Fraction>("unexplained_stops")) out.unexplained_stops = share->value;
-  }
-
-  void read_checkpoint() {
-    const Section s = top_.section("checkpoint");
-    if (const auto stall = s.range<Seconds>("stall")) {
-      r_.checkpoint.stall = *stall;
-    } else {
-      r_.checkpoint.stall = defaults::stall;
-      assumed_.failures.push_back("a checkpoint that stalls the job 30 s");
-    }
-    const auto interval = s.value("interval");
-    if (interval && interval->text != "auto") r_.checkpoint.interval = s.quantity<Seconds>("interval");
   }
 
   Section top_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How long a run takes when failures interrupt it, and where the time goes. One checkpoint tier, exponential failures.
+// How long a run takes when failures interrupt it, and where the time goes. One checkpoint tier, exponential failures;
+// expected_run.hpp takes conditions of two.
 //
 // Every tau useful seconds the job stalls w seconds to write a checkpoint; a segment is a = tau + w. Failures come at rate
 // 1/M while it works, stalls or restarts. After one the job waits q (nothing runs, so nothing fails), restarts for R
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,18 @@
 
 namespace floplan::reliability {
 
+// A second, cheaper tier beside the store: checkpoints to memory or to local disks.
+struct MemoryCheckpoints {
+  Seconds interval;  // useful time between two; of those to the store it is a whole number of these
+  Seconds stall;
+  double share = 0;  // of the failures that are handled automatically, those that it mends
+  Seconds restart;   // after those
+  Seconds wait;
+};
+
 struct Conditions {
   Seconds mtbf;                // M: of the whole job, unplanned
-  Seconds interval;            // tau: useful time between checkpoints
+  Seconds interval;            // tau: useful time between checkpoints (to the store, where there is a second tier)
   Seconds stall;               // w: what one checkpoint stops the job for
   Seconds restart;             // R: interruptible: load, rebuild, warm up
   Seconds wait;                // q: uninterruptible: detect, diagnose, replace, for a failure handled automatically
@@ -38,8 +49,15 @@ struct Conditions {
   Seconds manual_wait;         // their q
   double planned_per_day = 0;  // nu: planned stops a day of working time
   Seconds planned_duration;    // d_p
+  std::optional<MemoryCheckpoints> memory;  // absent: one tier
 
-  [[nodiscard]] Seconds mean_wait() const { return (1 - manual_share) * wait + manual_share * manual_wait; }
+  [[nodiscard]] Seconds mean_wait() const {
+    return (1 - manual_share) * automatic(wait, &MemoryCheckpoints::wait) + manual_share * manual_wait;
+  }
+  // Of a failure that is handled automatically.
+  [[nodiscard]] Seconds automatic(Seconds stored, Seconds MemoryCheckpoints::*kept) const {
+    return memory ? (1 - memory->share) * stored + memory->share * ((*memory).*kept) : stored;
+  }
 };
 
 // Shares of the run time; with the useful share (ETTR) they sum to 1.
@@ -72,6 +90,9 @@ inline void check(const Conditions& c) {
   detail::require_not_negative(c.planned_per_day, here, "planned stops a day", print_number(c.planned_per_day, 6));
   detail::require_not_negative(c.planned_duration.value, here, "planned duration", print(c.planned_duration));
   detail::require_not_negative(c.manual_share, here, "manual share", print_number(c.manual_share, 6));
+  if (c.memory) {
+    throw Error(Failure::usage, "no_closed_form", here, "is of one checkpoint tier: expected_run() takes two");
+  }
   if (c.manual_share > 1) {
     throw Error(Failure::usage, "out_of_range", here,
                 "manual share must be at most 1, got " + print_number(c.manual_share, 6));
@@ -158,7 +179,13 @@ struct TruncatedTime {
 // What an expert would remark on these conditions.
 [[nodiscard]] inline std::vector<Warning> cautions(const Conditions& c) {
   std::vector<Warning> out;
-  const double load = (c.restart.value + c.mean_wait().value + c.interval.value / 2) / c.mtbf.value;
+  // What a person mends comes back from the store.
+  const auto mean = [&c](Seconds stored, Seconds MemoryCheckpoints::*kept) {
+    return c.manual_share * stored + (1 - c.manual_share) * c.automatic(stored, kept);
+  };
+  const Seconds restart = mean(c.restart, &MemoryCheckpoints::restart);
+  const Seconds interval = mean(c.interval, &MemoryCheckpoints::interval);
+  const double load = (restart.value + c.mean_wait().value + interval.value / 2) / c.mtbf.value;
   if (load > 0.25) {
     out.push_back({"first_order_breaks",
                    "restart plus half an interval is " + print_number(load, 3) +
@@ -169,8 +196,10 @@ struct TruncatedTime {
                                                   ", as long as the mean time between failures, " + print(c.mtbf, 3) +
                                                   ": most of them never finish"});
   }
-  if (c.restart.value + c.wait.value >= c.mtbf.value) {
-    out.push_back({"restart_exceeds_mtbf", "a restart takes " + print(c.restart + c.wait, 3) +
+  const Seconds down =
+      c.automatic(c.restart, &MemoryCheckpoints::restart) + c.automatic(c.wait, &MemoryCheckpoints::wait);
+  if (down >= c.mtbf) {
+    out.push_back({"restart_exceeds_mtbf", "a restart takes " + print(down, 3) +
                                                ", as long as the mean time between failures, " + print(c.mtbf, 3) +
                                                ": the job is mostly restarting"});
   }

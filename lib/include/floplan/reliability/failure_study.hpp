@@ -61,7 +61,8 @@ struct FailureStudy {
   std::vector<RateProjection> projections;
   std::vector<Warning> warnings;
 
-  [[nodiscard]] InterruptionRate rate() const;
+  // To plan a job of this size with; a log without failures has a bound and no rate, which is no answer.
+  [[nodiscard]] InterruptionRate rate(Count accelerators) const;
   [[nodiscard]] std::string describe() const {
     return print_number(failures, 9) + " failures in " + print_number(log.exposure.node_days, 6) +
            " node-days: " + print_number(per_node_day.value, 4) + " a node-day (" +
@@ -216,8 +217,17 @@ inline void add_cautions(FailureStudy& study) {
   return out;
 }
 
-inline InterruptionRate FailureStudy::rate() const {
-  return {per_accelerator_hour.value, Count(log.exposure.accelerators_per_node), failures};
+inline InterruptionRate FailureStudy::rate(Count accelerators) const {
+  if (failures == 0)
+    throw Error(Failure::no_answer, "no_failures", log.name,
+                "the log has no failure in " + print_number(log.exposure.node_days, 4) +
+                    " node-days: it knows that the rate is below " + print_number(per_node_day.interval.high, 3) +
+                    " a node-day (" + print_number(100 * level, 4) + "%), and no rate to plan with");
+  std::vector<CategoryCount> counts;
+  for (const CategoryRate& c : by_category) counts.push_back(c.counted);
+  return planning_rate(counts, log.exposure.accelerator_hours, log.exposure.hours,
+                       Count(log.exposure.accelerators_per_node), accelerators,
+                       dispersion.overdispersed ? dispersion.index : 1);
 }
 
 }  // namespace floplan::reliability

@@ -3,7 +3,8 @@
 // How often a job of a given size is interrupted.
 //
 //   rate = events / exposure            [1 / accelerator-hour], exposure = accelerators x hours observed
-//   MTBF(n) = 1 / (rate n)              mean time between unplanned interruptions of a job on n accelerators
+//   MTBF(n) = 1 / (rate n + own)        mean time between unplanned interruptions of a job on n accelerators; own: an hour of
+//                                       job, what its software and data do whatever its size, where causes were counted apart
 //   per node-day = rate x accelerators a node x 24
 //
 // Source: Kokolis et al. 2025 (arXiv 2410.21680), MTTF = (N_nodes r_f)^-1; Llama 3 (arXiv 2407.21783, table 5): 419 events
@@ -29,13 +30,23 @@ struct InterruptionRate {
   Count accelerators_per_node{8};
   // The number of events the rate was counted from; with it the rate has a Gamma(events) uncertainty, without it none.
   std::optional<double> events;
+  double per_job_hour = 0;  // by the run itself, whatever its size
 
+  // Of what scales with the job alone.
   [[nodiscard]] double per_node_day() const { return per_accelerator_hour * accelerators_per_node.value * 24; }
-  [[nodiscard]] AcceleratorHours hours_between_events() const { return AcceleratorHours(1 / per_accelerator_hour); }
-  [[nodiscard]] Seconds mtbf(Count accelerators) const {
-    return hours(1 / (per_accelerator_hour * accelerators.value));
+  // Of everything, by a job of this size.
+  [[nodiscard]] double per_node_day(Count accelerators) const {
+    return (per_accelerator_hour + per_job_hour / accelerators.value) * accelerators_per_node.value * 24;
   }
-  [[nodiscard]] double per_day(Count accelerators) const { return per_accelerator_hour * accelerators.value * 24; }
+  [[nodiscard]] AcceleratorHours hours_between_events(Count accelerators) const {
+    return AcceleratorHours(1 / (per_accelerator_hour + per_job_hour / accelerators.value));
+  }
+  [[nodiscard]] Seconds mtbf(Count accelerators) const {
+    return hours(1 / (per_accelerator_hour * accelerators.value + per_job_hour));
+  }
+  [[nodiscard]] double per_day(Count accelerators) const {
+    return (per_accelerator_hour * accelerators.value + per_job_hour) * 24;
+  }
 };
 
 namespace detail {

@@ -18,6 +18,7 @@
 // Pitfall: a wait cannot be cut short by a failure, since nothing runs; a restart can. Hours for a person belong in a wait.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -117,7 +118,7 @@ struct RunProcess {
   [[nodiscard]] bool one_tier() const { return share_of_memory() == 0 && checkpoints.storage_every == 1; }
 };
 
-// The one-tier process of completion.hpp.
+// The process of completion.hpp, with the second tier where there is one.
 [[nodiscard]] inline RunProcess process_of(const Conditions& c) {
   RunProcess p;
   p.failures.mtbf = c.mtbf;
@@ -129,6 +130,13 @@ struct RunProcess {
   p.manual_wait = TimeLaw::fixed(c.manual_wait);
   p.planned.per_day = c.planned_per_day;
   p.planned.duration = c.planned_duration;
+  if (c.memory) {
+    p.checkpoints.interval = c.memory->interval;
+    p.checkpoints.memory_stall = c.memory->stall;
+    p.checkpoints.storage_every = static_cast<int>(std::clamp(std::round(c.interval / c.memory->interval), 1.0, 1e9));
+    p.memory_share = c.memory->share;
+    p.memory = {TimeLaw::fixed(c.memory->wait), TimeLaw::fixed(c.memory->restart)};
+  }
   return p;
 }
 

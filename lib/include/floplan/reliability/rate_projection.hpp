@@ -31,6 +31,7 @@
 #include "floplan/core/names.hpp"
 #include "floplan/core/quantity.hpp"
 #include "floplan/core/quantity_text.hpp"
+#include "floplan/reliability/interruption_rate.hpp"
 #include "floplan/reliability/rate_posterior.hpp"
 
 namespace floplan::reliability {
@@ -95,6 +96,7 @@ struct RateProjection {
   Count accelerators;
   Estimate per_day;
   Estimate mtbf_hours;               // infinite where no event was seen; its low end is the bound
+  double shape = 0;                  // of the Gamma that the uncertainty is taken as
   double run_share = 0;              // of the interruptions, by the run itself
   double all_scaled_mtbf_hours = 0;  // if every cause scaled with the size
 };
@@ -123,6 +125,7 @@ struct RateProjection {
   const double shape = mean * mean / variance;
   out.per_day.value = scaling * scaling_factor + own * own_factor;
   out.per_day.standard_error = std::sqrt(variance);
+  out.shape = shape;
   out.per_day.interval = detail::gamma_interval(shape, shape / mean, level, events == 0);
   const auto mtbf = [](double per_day) { return per_day > 0 ? 24 / per_day : std::numeric_limits<double>::infinity(); };
   out.mtbf_hours.value = mtbf(out.per_day.value);
@@ -131,6 +134,22 @@ struct RateProjection {
   out.mtbf_hours.interval = {mtbf(out.per_day.interval.high), mtbf(out.per_day.interval.low), level};
   out.run_share = out.per_day.value > 0 ? own * own_factor / out.per_day.value : 0;
   out.all_scaled_mtbf_hours = mtbf(events * scaling_factor);
+  return out;
+}
+
+// The same counts as a rate to plan with: what scales an accelerator-hour, what the run does itself an hour of job. `events`
+// is the shape of the Gamma at that size, divided by what bursts widen it by (failure_dispersion.hpp's index, 1 without).
+[[nodiscard]] inline InterruptionRate planning_rate(std::span<const CategoryCount> categories, double accelerator_hours,
+                                                    double job_hours, Count accelerators_per_node, Count accelerators,
+                                                    double dispersion = 1) {
+  const RateProjection at = project_rate(categories, accelerator_hours, job_hours, accelerators);
+  InterruptionRate out;
+  out.accelerators_per_node = accelerators_per_node;
+  for (const CategoryCount& c : categories) {
+    const bool own = c.scales_with == ScalesWith::run;
+    (own ? out.per_job_hour : out.per_accelerator_hour) += c.events / (own ? job_hours : accelerator_hours);
+  }
+  out.events = at.shape / std::max(1.0, dispersion);
   return out;
 }
 

@@ -131,8 +131,7 @@ template <class RunOf>
     if (options.progress) options.progress(out.runs, options.runs);
   }
   if (out.runs == 0)
-    throw Error(Failure::no_answer, "stopped", "simulation",
-                "a first batch of runs must end, but it was stopped before");
+    throw Error(Failure::no_answer, "interrupted", "simulation", "was interrupted before the first batch of runs");
   const double n = static_cast<double>(out.runs);
   for (std::size_t k = 0; k < 3; ++k) out.failures_by_class[k] = total.failures[k] / n;
   out.restart_failures = total.restart_failures / n;

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "floplan/reliability/one_tier.hpp"
@@ -45,52 +46,110 @@ struct FirstOrderTiers {
 
 namespace detail {
 
-// Mean and square of the cost Z of a failure, by class, mixed.
-struct CostSum {
-  double mean = 0;
-  double square = 0;
-  void add(double share, const TimeMoments& recovery, const TimeMoments& loss, double rate) {
-    const double m = recovery.mean + rate * loss.mean;
-    mean += share * m;
-    square += share * (m * m + recovery.variance + rate * rate * loss.variance);
+// A kind of failure of work: what is lost, and what it takes until work goes on, waits and cuts included.
+struct FailureCost {
+  double share = 0;  // of the failures of work
+  TimeMoments recovery;
+  TimeMoments loss;
+};
+
+struct TierCosts {
+  double stretch = 1;     // g
+  FailureCost memory;     // mended by memory
+  FailureCost escalated;  // by memory, until a failure in its restart needed storage
+  FailureCost storage;
+  FailureCost manual;
+  double memory_cuts = 0, storage_cuts = 0;        // Z1, Z2
+  double memory_running = 0, storage_running = 0;  // Y1, Y2
+
+  [[nodiscard]] std::array<const FailureCost*, 4> kinds() const { return {&memory, &escalated, &storage, &manual}; }
+  [[nodiscard]] double mean_loss() const {
+    double out = 0;
+    for (const FailureCost* kind : kinds()) out += kind->share * kind->loss.mean;
+    return out;
   }
 };
 
-}  // namespace detail
-
-[[nodiscard]] inline Completion two_tiers(Seconds useful, const RunProcess& p) {
+inline void check_two_tiers(const RunProcess& p) {
   check(p);
-  detail::require_positive(useful.value, "two_tiers", "useful time", print(useful));
   if (p.failures.kind != FailureLaw::Kind::exponential || !p.failures.in_restarts || p.checkpoints.persist.value > 0) {
     throw Error(Failure::usage, "no_closed_form", "two_tiers",
                 "needs exponential failures and synchronous checkpoints: simulate instead");
   }
+}
+
+[[nodiscard]] inline TierCosts tier_costs(const RunProcess& p) {
+  const auto moments = [](const TimeLaw& law) { return TimeMoments{law.mean(), law.variance()}; };
+  const auto sum = [](const TimeMoments& a, const TimeMoments& b) {
+    return TimeMoments{a.mean + b.mean, a.variance + b.variance};
+  };
   const double m = p.failures.mtbf.value;
   const CheckpointTiers& t = p.checkpoints;
   const double memory = p.share_of_memory();
   const double storage = 1 - memory;
-  const double g = t.cycle() / (t.interval * static_cast<double>(t.storage_every));
-  const double a1 = t.interval.value + t.memory_stall.value;
-  const double a2 = t.cycle().value;
   const RestartAttempt r1 = restart_attempt(p.memory.restart, p.failures.mtbf);
   const double u1 = 1 - r1.success;
-  const RestartCost second = restart_cost(p.storage.restart, detail::wait_moments(p), p.failures.mtbf);
-  const double y2 = second.running;
-  const double z2 = second.cuts;
-  const double y1 = u1 * (m + storage * y2) / (1 - u1 * memory);
-  const double z1 = u1 * (1 + storage * z2) / (1 - u1 * memory);
-  const double v1 = u1 * storage / (1 - u1 * memory);
-  const TruncatedTime l1 = truncated_exponential(m, a1);
-  const double l2 = a2 / 2;
-  const double left = 1 - (memory * (l1.mean + v1 * l2) + storage * l2) / m;
+  const RestartCost second = restart_cost(p.storage.restart, wait_moments(p), p.failures.mtbf);
+  TierCosts out;
+  out.stretch = t.cycle() / (t.interval * static_cast<double>(t.storage_every));
+  out.storage_running = second.running;
+  out.storage_cuts = second.cuts;
+  out.memory_running = u1 * (m + storage * second.running) / (1 - u1 * memory);
+  out.memory_cuts = u1 * (1 + storage * second.cuts) / (1 - u1 * memory);
+  const double escalates = u1 * storage / (1 - u1 * memory);
+
+  const double a2 = t.cycle().value;
+  const TruncatedTime l1 = truncated_exponential(m, t.interval.value + t.memory_stall.value);
+  const TimeMoments memory_loss{l1.mean, l1.variance};
+  const TimeMoments storage_loss{a2 / 2, a2 * a2 / 12};
+  const TimeMoments from_storage{second.mean, second.variance};
+  const double cuts = u1 * memory / (1 - u1 * memory);  // of a memory restart by memory failures
+  const TimeMoments again = sum(r1.cut, moments(p.memory.wait));
+  const TimeMoments cut{cuts * again.mean, cuts * again.variance + cuts * (1 + cuts) * again.mean * again.mean};
+  const TimeMoments until_cut = sum(moments(p.memory.wait), cut);
+  out.memory = {memory * (1 - escalates), sum(until_cut, r1.succeeds), memory_loss};
+  // A restart is cut by a failure of storage or by one for a person, as they come.
+  TimeMoments cut_wait = moments(p.storage.wait);
+  if (p.manual_share > 0) {
+    const double by_hand = p.manual_share / storage;
+    const double square = (1 - by_hand) * cut_wait.square() + by_hand * moments(p.manual_wait).square();
+    cut_wait.mean = (1 - by_hand) * p.storage.wait.mean() + by_hand * p.manual_wait.mean();
+    cut_wait.variance = std::max(0.0, square - cut_wait.mean * cut_wait.mean);
+  }
+  // L1 + L2 as the form above has it: an L1 too much, times the V1 of the failures.
+  out.escalated = {memory * escalates,
+                   sum(until_cut, sum(r1.cut, sum(cut_wait, from_storage))),
+                   {memory_loss.mean + storage_loss.mean, storage_loss.variance}};
+  out.storage = {p.share_of_storage(), sum(moments(p.storage.wait), from_storage), storage_loss};
+  out.manual = {p.manual_share, sum(moments(p.manual_wait), from_storage), storage_loss};
+  return out;
+}
+
+// Of working time; what does not end is refused.
+[[nodiscard]] inline double working_time(Seconds useful, const RunProcess& p, const TierCosts& costs) {
+  const double left = 1 - costs.mean_loss() / p.failures.mtbf.value;
   if (!(left > 0)) {
     throw Error(Failure::infeasible, "never_ends", "two_tiers",
-                "storage checkpoints must be closer than the failures that need them, got " + print(t.cycle(), 3) +
-                    " between checkpoints and " + print(Seconds(m / storage), 3) + " between failures");
+                "storage checkpoints must be closer than the failures that need them, got " +
+                    print(p.checkpoints.cycle(), 3) + " between checkpoints and " +
+                    print(Seconds(p.failures.mtbf.value / (1 - p.share_of_memory())), 3) + " between failures");
   }
-  const double worked = useful.value * g / left;
-  const double failures = worked / m * (1 + memory * z1 + storage * z2);
-  const double restarting = worked * (memory * y1 + storage * y2) / m;
+  return useful.value * costs.stretch / left;
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline Completion two_tiers(Seconds useful, const RunProcess& p) {
+  detail::check_two_tiers(p);
+  detail::require_positive(useful.value, "two_tiers", "useful time", print(useful));
+  const double m = p.failures.mtbf.value;
+  const CheckpointTiers& t = p.checkpoints;
+  const double memory = p.share_of_memory();
+  const double storage = 1 - memory;
+  const detail::TierCosts costs = detail::tier_costs(p);
+  const double worked = detail::working_time(useful, p, costs);
+  const double failures = worked / m * (1 + memory * costs.memory_cuts + storage * costs.storage_cuts);
+  const double restarting = worked * (memory * costs.memory_running + storage * costs.storage_running) / m;
   const double waiting = failures * p.mean_wait();
   double total = worked + restarting + waiting;
   detail::refuse_endless(total, "two_tiers", p);
@@ -102,36 +161,24 @@ struct CostSum {
   out.wall_clock = Seconds(total);
   out.ettr = useful.value / total;
 
-  const auto moments = [](const TimeLaw& law) { return TimeMoments{law.mean(), law.variance()}; };
-  const auto sum = [](const TimeMoments& a, const TimeMoments& b) {
-    return TimeMoments{a.mean + b.mean, a.variance + b.variance};
-  };
-  const double rate = total / (useful.value * g);
-  const TimeMoments from_storage{second.mean, second.variance};
-  const TimeMoments memory_loss{l1.mean, l1.variance};
-  const TimeMoments storage_loss{l2, a2 * a2 / 12};
-  const double cuts = u1 * memory / (1 - u1 * memory);  // of a memory restart by memory failures
-  const TimeMoments again = sum(r1.cut, moments(p.memory.wait));
-  const TimeMoments cut{cuts * again.mean, cuts * again.variance + cuts * (1 + cuts) * again.mean * again.mean};
-  const TimeMoments memory_recovery = sum(moments(p.memory.wait), sum(cut, r1.succeeds));
-  const TimeMoments escalated =
-      sum(moments(p.memory.wait), sum(cut, sum(r1.cut, sum(moments(p.storage.wait), from_storage))));
-  detail::CostSum cost;
-  cost.add(memory * (1 - v1), memory_recovery, memory_loss, rate);
-  cost.add(memory * v1, escalated, storage_loss, rate);
-  cost.add(p.share_of_storage(), sum(moments(p.storage.wait), from_storage), storage_loss, rate);
-  cost.add(p.manual_share, sum(moments(p.manual_wait), from_storage), storage_loss, rate);
+  const double rate = total / (useful.value * costs.stretch);
+  double mean_cost = 0, square_cost = 0;
+  for (const detail::FailureCost* kind : costs.kinds()) {
+    const double cost = kind->recovery.mean + rate * kind->loss.mean;
+    mean_cost += kind->share * cost;
+    square_cost += kind->share * (cost * cost + kind->recovery.variance + rate * rate * kind->loss.variance);
+  }
   const double slack = (rate - (1 + (total - before_stops) / worked)) * m;
   const double stop = t.storage_stall.value + p.planned.duration.value;
   const double stops = p.planned.every.value > 0 ? 0 : out.planned_stops * stop * stop;
   out.standard_deviation =
-      Seconds(std::sqrt(worked / m * (cost.square - cost.mean * cost.mean + slack * slack) + stops));
+      Seconds(std::sqrt(worked / m * (square_cost - mean_cost * mean_cost + slack * slack) + stops));
 
   const double t1 = t.interval.value;
   const double first = memory * (t1 / 2 + p.memory.restart.mean()) +
                        storage * (t.storage_every * t1 / 2 + p.storage.restart.mean()) + p.mean_wait();
-  out.ettr_first_order = (1 - first / m) / g;
-  const double stalled = useful.value * (g - 1);
+  out.ettr_first_order = (1 - first / m) / costs.stretch;
+  const double stalled = useful.value * (costs.stretch - 1);
   out.waste = {stalled / total, (worked - useful.value - stalled) / total, (restarting + waiting) / total,
                (total - before_stops) / total};
   return out;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,10 @@
 namespace floplan::reliability {
 
 enum class Team { practised, usual, first_run };
+
+[[nodiscard]] constexpr std::string_view to_text(Team team) {
+  return team == Team::practised ? "practised" : team == Team::first_run ? "first_run" : "usual";
+}
 
 [[nodiscard]] inline Team team_of(std::string_view name, std::string_view where = "team") {
   if (name == "practised") return Team::practised;
@@ -48,6 +53,10 @@ struct UnexplainedLoss {
                              : median;
   }
   [[nodiscard]] double mean() const { return median * std::exp(log_deviation * log_deviation / 2); }
+  // "0.95 to 1.43", the 10th and 90th percentiles.
+  [[nodiscard]] std::string range_text() const {
+    return print_number(quantile(0.1), 3) + " to " + print_number(quantile(0.9), 3);
+  }
   // z: a standard normal draw.
   [[nodiscard]] double at(double z) const { return median * std::exp(log_deviation * z); }
 };

@@ -5,6 +5,7 @@
 //   for (const Figure& f : figures()) write(f.name + ".csv", f.make(context).csv());
 //
 //   plan_figures.hpp      of a plan, and of the catalog's published run
+//   reliability_figures.hpp   of what failures do to a plan at three sizes, and of whole runs that are over
 //   cluster_figures.hpp   of a plan's layouts: where a step's time goes, and what the size of the cluster does to it
 //   law_figures.hpp       of the catalog's laws: what each would buy, contours, serving, repetition, tasks
 //   serving_figures.hpp   of serving: latency against throughput, and what a model's lifetime of requests costs
@@ -24,6 +25,7 @@
 #include "floplan/report/isoflop_figures.hpp"
 #include "floplan/report/law_figures.hpp"
 #include "floplan/report/plan_figures.hpp"
+#include "floplan/report/reliability_figures.hpp"
 #include "floplan/report/serving_figures.hpp"
 
 namespace floplan::report {
@@ -31,7 +33,7 @@ namespace floplan::report {
 [[nodiscard]] inline std::vector<Figure> figures() {
   std::vector<Figure> out = plan_figures();
   for (std::vector<Figure> more :
-       {cluster_figures(), law_figures(), serving_figures(), fit_figures(), isoflop_figures()}) {
+       {reliability_figures(), cluster_figures(), law_figures(), serving_figures(), fit_figures(), isoflop_figures()}) {
     std::move(more.begin(), more.end(), std::back_inserter(out));
   }
   return out;

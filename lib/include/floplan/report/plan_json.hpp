@@ -85,6 +85,23 @@ template <class Q>
   return out;
 }
 
+// Of checkpoints to memory; null where there is no such tier.
+[[nodiscard]] inline Json memory_interval_json(const plan::StagePlan& s) {
+  return s.conditions.memory ? Json(s.conditions.memory->interval.value) : Json(nullptr);
+}
+
+[[nodiscard]] inline Json checkpoint_json(const plan::Checkpoint& c) {
+  Json out = {{"stall_s", to_json(c.stall)}, {"interval_s", json(c.interval)}, {"memory", nullptr}};
+  if (const auto& memory = c.memory) {
+    out["memory"] = {{"stall_s", to_json(memory->stall)},
+                     {"share", memory->share.value},
+                     {"restart_s", to_json(memory->restart)},
+                     {"wait_s", to_json(memory->wait)},
+                     {"interval_s", json(memory->interval)}};
+  }
+  return out;
+}
+
 [[nodiscard]] inline Json to_json(const plan::StagePlan& s) {
   const plan::Stage& r = s.request;
   return {{"name", r.name},
@@ -112,6 +129,7 @@ template <class Q>
           {"expected_accelerator_hours", s.expected_hours.value},
           {"mtbf_hours", in_hours(s.conditions.mtbf)},
           {"checkpoint_interval_s", s.conditions.interval.value},
+          {"memory_checkpoint_interval_s", memory_interval_json(s)},
           {"failures", s.completion.failures},
           {"planned_stops", s.completion.planned_stops},
           {"ettr", s.ettr},
@@ -157,6 +175,7 @@ template <class Q>
               {"reliability",
                {{"rate_source", r.reliability.rate_source},
                 {"rate_per_node_day", r.reliability.rate.per_node_day()},
+                {"rate_per_job_day", 24 * r.reliability.rate.per_job_hour},
                 {"accelerators_per_node", count_json(r.reliability.rate.accelerators_per_node)},
                 {"events", json(r.reliability.rate.events)},
                 {"restart_s", to_json(r.reliability.restart)},
@@ -165,8 +184,9 @@ template <class Q>
                 {"manual_wait_s", r.reliability.manual_wait.value},
                 {"planned_per_day", r.reliability.planned_per_day},
                 {"planned_duration_s", r.reliability.planned_duration.value},
+                {"team", r.reliability.team ? Json(reliability::to_text(*r.reliability.team)) : Json(nullptr)},
                 {"unexplained_stops", r.reliability.unexplained_stops}}},
-              {"checkpoint", {{"stall_s", to_json(r.checkpoint.stall)}, {"interval_s", json(r.checkpoint.interval)}}}};
+              {"checkpoint", checkpoint_json(r.checkpoint)}};
   out["price"] = nullptr;
   if (r.price)
     out["price"] = {{"usd_per_accelerator_hour", to_json(r.price->accelerator_hour)}, {"source", r.price->source}};
@@ -182,6 +202,17 @@ template <class Q>
   out["draws"] = r.draws;
   out["seed"] = r.seed;
   return out;
+}
+
+// What a kind of team's run time is multiplied by; null where the request names none.
+[[nodiscard]] inline Json unexplained_json(const plan::Reliability& r) {
+  if (!r.team) return nullptr;
+  const reliability::UnexplainedLoss loss = reliability::unexplained_loss(*r.team);
+  return {{"team", reliability::to_text(*r.team)},
+          {"median", loss.median},
+          {"low", loss.quantile(0.1)},
+          {"high", loss.quantile(0.9)},
+          {"level", 0.8}};
 }
 
 [[nodiscard]] inline Json to_json(const plan::Plan& p) {
@@ -237,11 +268,13 @@ template <class Q>
           {"expected_planned_stops", p.expected_planned_stops},
           {"mtbf_hours", in_hours(main.conditions.mtbf)},
           {"interruptions_per_day", p.request.reliability.rate.per_day(main.request.accelerators)},
-          {"accelerator_hours_per_interruption", p.request.reliability.rate.hours_between_events().value},
+          {"accelerator_hours_per_interruption", p.request.reliability.rate.hours_between_events(main.request.accelerators).value},
           {"ettr", p.ettr},
           {"waste", to_json(p.waste)},
           {"unexplained", p.unexplained},
+          {"unexplained_factor", unexplained_json(p.request.reliability)},
           {"checkpoint_interval_s", main.conditions.interval.value},
+          {"memory_checkpoint_interval_s", memory_interval_json(main)},
           {"cost_usd", p.cost_usd ? to_json(*p.cost_usd) : Json(nullptr)},
           {"energy_mwh", headline != nullptr ? Json(headline->energy.value / 1e6) : Json(nullptr)},
           {"co2e_tonnes", headline != nullptr ? Json(headline->co2e_tonnes) : Json(nullptr)},

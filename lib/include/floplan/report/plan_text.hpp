@@ -3,7 +3,7 @@
 // A plan as people read it: the answer first, then where the hours go, the stages, and what would change it.
 //
 //   plan_text(plan)      headline, waste, stages, sensitivity, as aligned tables with units
-//   explain_text(plan)   every formula with its numbers in place, for the main stage and the totals
+//   (plan_explanation.hpp has every formula with its numbers in place)
 //   stage_table(plan)    the tidy table that --csv prints: one row a stage, and a last one for the whole run
 //
 // Numbers are rounded to what a reader can use; --json and --csv carry every digit.
@@ -87,7 +87,8 @@ namespace detail {
            "layout",
            "step from (s)",
            "step to (s)",
-           "memory (GB)"});
+           "memory (GB)",
+           "checkpoint to memory every (s)"});
   for (const plan::StagePlan& s : p.stages) {
     std::vector<Cell> row{s.request.name,
                           {s.request.tokens.value, 4},
@@ -105,7 +106,7 @@ namespace detail {
                           {s.completion.failures, 4},
                           {s.completion.planned_stops, 4},
                           {s.ettr, 4}};
-    row.resize(t.header().size() - 5);  // the draws are of the whole run
+    row.resize(t.header().size() - 6);  // the draws are of the whole run
     const auto step = [&s](double factor) {
       return s.request.predicted() ? Cell(s.step_time->value * factor, 4) : Cell();
     };
@@ -114,6 +115,7 @@ namespace detail {
     row.push_back(step(s.request.predicted() ? s.model->band.low : 1));
     row.push_back(step(s.request.predicted() ? s.model->band.high : 1));
     row.push_back(s.model && s.model->memory ? Cell(s.model->memory->total().value / 1e9, 4) : Cell());
+    row.push_back(s.conditions.memory ? Cell(s.conditions.memory->interval.value, 4) : Cell());
     t.add(std::move(row));
   }
   // What the whole run has not, as one count of accelerators, stays blank; so do the draws on the rows above.
@@ -166,6 +168,15 @@ namespace detail {
          table.text();
 }
 
+[[nodiscard]] inline std::string checkpoint_text(const plan::Plan& p) {
+  const reliability::Conditions& c = p.main().conditions;
+  const bool given = p.request.checkpoint.interval.has_value();
+  if (!c.memory) return "checkpoint every " + print(c.interval, 3) + (given ? ", as given" : ", the exact optimum");
+  return "checkpoint to memory every " + print(c.memory->interval, 3) + ", to the store every " + print(c.interval, 3) +
+         (given ? ", as given" : ", the optimum of both") + "; memory mends " +
+         detail::percent((1 - c.manual_share) * c.memory->share) + " of the failures";
+}
+
 [[nodiscard]] inline std::string plan_text(const plan::Plan& p) {
   const plan::Request& r = p.request;
   const plan::StagePlan& main = p.main();
@@ -210,8 +221,12 @@ namespace detail {
   out += "a failure every " + print(main.conditions.mtbf, 3) + " on " + print_short(main.request.accelerators) +
          " accelerators, " + print_number(r.reliability.rate.per_day(main.request.accelerators), 3) + " a day (" +
          r.reliability.rate_source + ")\n";
-  out += "checkpoint every " + print(main.conditions.interval, 3) +
-         (r.checkpoint.interval ? ", as given" : ", the exact optimum") + "\n";
+  out += checkpoint_text(p) + "\n";
+  if (r.reliability.team) {
+    out += "beyond failures: runs of the kind " + std::string(reliability::to_text(*r.reliability.team)) + " took " +
+           reliability::unexplained_loss(*r.reliability.team).range_text() +
+           " times a failure model's hours (80%), which is in these figures\n";
+  }
   for (const plan::EnergyAccount& e : p.energy) {
     out += print(e.energy, 3) + ", " + grouped(e.co2e_tonnes, 4) + " t CO2e: " + detail::basis_text(e, *r.power) + "\n";
   }
@@ -228,7 +243,11 @@ namespace detail {
   share("work lost and redone", p.waste.lost_work);
   share("waiting and restarting", p.waste.restart);
   share("planned stops", p.waste.maintenance);
-  if (p.unexplained > 0) share("unexplained stops", p.unexplained);
+  if (r.reliability.team) {
+    share(("unexplained, team " + std::string(reliability::to_text(*r.reliability.team))).c_str(), p.unexplained);
+  } else if (p.unexplained > 0) {
+    share("unexplained stops", p.unexplained);
+  }
   out += waste.text();
 
   out += "\nStages, expected\n";
@@ -258,103 +277,6 @@ namespace detail {
   for (const plan::Sensitivity& s : p.sensitivity)
     sensitivity.add({s.input, s.input_low, s.input_high, {s.low, 3}, {s.high, 3}});
   return out + sensitivity.text();
-}
-
-[[nodiscard]] inline std::string explain_text(const plan::Plan& p) {
-  const plan::Request& r = p.request;
-  const plan::StagePlan& s = p.main();
-  const reliability::Conditions& c = s.conditions;
-  const auto n = [](double x, int digits = 5) { return print_number(x, digits); };
-  const auto seconds = [&n](Seconds t) { return n(t.value) + " s"; };
-  std::string out = "How stage \"" + s.request.name + "\" follows from its inputs (the other stages likewise)\n\n";
-  out += "Work\n";
-  const std::string count = n(p.active_parameters.value, 12);
-  const double scores = s.flop_per_token.value - 6 * p.active_parameters.value;
-  const std::string factor = r.flop_convention == law::FlopConvention::causal ? "6" : "12";
-  out += "  FLOP a token    f = 6 N";
-  if (!(scores > 0)) {
-    out += " = 6 x " + count;
-  } else if (r.shape->local || r.shape->latent) {  // no one product, as layers or heads differ
-    out += " + attention at " + n(s.request.sequence_length.value, 6) + " tokens = 6 x " + count + " + " + n(scores);
-  } else {
-    out += " + " + factor + " L a s = 6 x " + count + " + " + factor + " x " + std::to_string(r.shape->layers) + " x " +
-           n(static_cast<double>(r.shape->query_width()), 6) + " x " + n(s.request.sequence_length.value, 6);
-  }
-  out += " = " + n(s.flop_per_token.value) + "\n";
-  out += "  FLOP            C = f D = " + n(s.flop_per_token.value) + " x " + n(s.request.tokens.value) + " = " +
-         n(s.work.value) + "\n";
-  out += "  ideal time      T_s = C / (G x rate) = " + n(s.work.value) + " / (" + n(s.request.accelerators.value, 6) +
-         " x " + n(s.achieved.value) + " FLOP/s) = " + seconds(s.ideal) + " = " + n(in_days(s.ideal)) + " days\n";
-  out += "  MFU             rate / peak = " + n(s.achieved.value) + " / " + n(p.peak.value) + " = " +
-         detail::percent(s.mfu, 4) + "\n";
-  if (s.request.predicted()) {
-    const plan::LayoutModel& m = *s.model;
-    out += "  step            " + m.step->describe() + ": " + m.layout.describe() + "; nine of ten measured steps (" +
-           m.band.of + ") from " + seconds(*s.step_time * m.band.low) + " to " + seconds(*s.step_time * m.band.high) +
-           "\n";
-    out += "  rate            f x sequences x s / (G x step) = " + n(s.flop_per_token.value) + " x " +
-           n(s.request.global_batch->value, 6) + " x " + n(s.request.sequence_length.value, 6) + " / (" +
-           n(s.request.accelerators.value, 6) + " x " + seconds(*s.step_time) + ") = " + n(s.achieved.value) +
-           " FLOP/s\n";
-  } else if (s.step_time) {
-    out += "  step            f x sequences x s / (G x rate) = " + n(s.flop_per_token.value) + " x " +
-           n(s.request.global_batch->value, 6) + " x " + n(s.request.sequence_length.value, 6) + " / (" +
-           n(s.request.accelerators.value, 6) + " x " + n(s.achieved.value) + ") = " + seconds(*s.step_time) + "\n";
-  }
-  out += "\nFailures (Daly 2006; exact for exponential failures)\n";
-  out += "  MTBF            M = 1 / (rate x G) = 1 / (" + n(r.reliability.rate.per_accelerator_hour) +
-         " an accelerator-hour x " + n(s.request.accelerators.value, 6) + ") = " + n(in_hours(c.mtbf)) +
-         " h = " + seconds(c.mtbf) + "   (" + r.reliability.rate_source + ")\n";
-  if (r.checkpoint.interval) {
-    out += "  interval        tau = " + seconds(c.interval) + ", as given\n";
-  } else {
-    out += "  interval        tau = M [1 + W(-exp(-1 - w/M))], w = " + seconds(c.stall) + ": " + seconds(c.interval) +
-           "   (Young: sqrt(2 w M) = " + seconds(Seconds(std::sqrt(2 * c.stall.value * c.mtbf.value))) + ")\n";
-  }
-  const double m = c.mtbf.value;
-  const double segments = s.ideal / c.interval;
-  const double a = c.interval.value + c.stall.value;
-  const double working = segments * m * std::expm1(a / m);
-  const double work_failures = segments * std::expm1(a / m);
-  out += "  segments        n = T_s / tau = " + n(segments) + ", each a = tau + w = " + seconds(Seconds(a)) + "\n";
-  out += "  working         n M (exp(a/M) - 1) = " + seconds(Seconds(working)) + ", of it lost and redone " +
-         seconds(Seconds(working - segments * a)) + "\n";
-  out += "  failures        F = n (exp(a/M) - 1) exp(R/M) = " + n(s.completion.failures) +
-         ", R = " + seconds(c.restart) + "\n";
-  out += "  restarting      n (exp(a/M) - 1) M (exp(R/M) - 1) = " +
-         seconds(Seconds(work_failures * m * std::expm1(c.restart.value / m))) + "\n";
-  out += "  waiting         F q = " + n(s.completion.failures) + " x " + seconds(c.mean_wait()) + " = " +
-         seconds(c.mean_wait() * s.completion.failures) + "   (q: " + detail::percent(1 - c.manual_share, 4) +
-         " of failures " + seconds(c.wait) + ", " + detail::percent(c.manual_share) + " " + seconds(c.manual_wait) +
-         ")\n";
-  out += "  planned stops   " + n(c.planned_per_day) + " a day x " + n(working / seconds_per_day) +
-         " days = " + n(s.completion.planned_stops) + ", each w + " + seconds(c.planned_duration) + "\n";
-  out += "  run time        T = sum of these = " + seconds(s.completion.wall_clock) + " = " +
-         n(in_days(s.completion.wall_clock)) + " days, sd of failures alone " +
-         n(in_days(s.completion.standard_deviation), 3) + "\n";
-  out += "  ETTR            T_s / T = " + n(s.completion.ettr) +
-         "   (first order, without planned stops: " + n(s.completion.ettr_first_order) + ")\n";
-  if (r.reliability.unexplained_stops > 0) {
-    out += "  unexplained     T x (1 + " + n(r.reliability.unexplained_stops) +
-           ") = " + n(in_days(s.expected_wall_clock)) + " days; ETTR with them " + n(s.ettr) + "\n";
-  }
-  out += "\nTotals over all stages\n";
-  out += "  days            " + n(in_days(p.expected_wall_clock)) + " expected, " + n(in_days(p.ideal)) + " ideal\n";
-  out += "  hours           " + n(p.expected_hours.value) + " accelerator-hours expected, " + n(p.ideal_hours.value) +
-         " ideal; ETTR " + n(p.ettr) + "\n";
-  if (r.price) {
-    out += "  cost            hours x price = " + n(p.expected_hours.value) + " x " +
-           n(r.price->accelerator_hour.central.value) +
-           (r.price->accelerator_hour.spreads() ? " USD (median) = " : " USD = ") +
-           n(cost(p.expected_hours, r.price->accelerator_hour.central).value) + " USD\n";
-  }
-  for (const plan::EnergyAccount& e : p.energy) {
-    const bool tdp = e.basis == plan::EnergyBasis::tdp;
-    out += std::string(tdp ? "  energy (TDP)    " : "  energy (node)   ") + "hours x " + n(e.per_accelerator.value) +
-           " W = " + n(e.energy.value / 1e6) + " MWh; x " + n(r.power->grid.value) + " kg/kWh" +
-           (tdp ? " x PUE " + n(r.power->pue) : "") + " = " + n(e.co2e_tonnes) + " t CO2e\n";
-  }
-  return out;
 }
 
 }  // namespace floplan::report
