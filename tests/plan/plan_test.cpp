@@ -27,7 +27,8 @@ double named(const Plan& p, const std::string& name) {
   if (name == "ettr") return p.ettr;
   if (name == "mtbf_hours") return in_hours(p.main().conditions.mtbf);
   if (name == "interruptions_per_day") return p.request.reliability.rate.per_day(p.main().request.accelerators);
-  if (name == "accelerator_hours_per_interruption") return p.request.reliability.rate.hours_between_events(p.main().request.accelerators).value;
+  if (name == "accelerator_hours_per_interruption")
+    return p.request.reliability.rate.hours_between_events(p.main().request.accelerators).value;
   if (name == "checkpoint_interval_s") return p.main().conditions.interval.value;
   if (name == "training_flop_six_nd") return p.training_flop_six.value;
   if (name == "mfu") return p.main().mfu;

@@ -5,8 +5,8 @@
 #include "command.hpp"
 #include "floplan/plan/planner.hpp"
 #include "floplan/plan/request_file.hpp"
-#include "floplan/report/plan_json.hpp"
 #include "floplan/report/plan_explanation.hpp"
+#include "floplan/report/plan_json.hpp"
 #include "floplan/report/plan_text.hpp"
 #include "plan_source.hpp"
 
