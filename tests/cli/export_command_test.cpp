@@ -105,8 +105,10 @@ TEST_CASE("the simulated runs are a file that fit, isoflop and export take, and 
     CHECK_FALSE(one.at("reason").get<std::string>().empty());
     left_out.push_back(one.at("figure"));
   }
-  CHECK(left_out == std::vector<std::string>{"ettr_by_cluster_size", "timeline_by_stage", "step_breakdown",
-                                             "mfu_by_count", "layout_frontier", "step_validation", "example_runs"});
+  CHECK(left_out == std::vector<std::string>{"ettr_by_cluster_size", "timeline_by_stage", "waste_by_size",
+                                             "interval_flatness", "finish_distribution", "improvements_by_size",
+                                             "step_breakdown", "mfu_by_count", "layout_frontier", "step_validation",
+                                             "example_runs"});
   for (const Json& file : mine["result"].at("files")) {
     const std::string name = file.at("figure").get<std::string>() + ".csv";
     INFO(name);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "floplan/core/distribution.hpp"
-#include "floplan/reliability/run_simulator.hpp"
+#include "floplan/reliability/simulation.hpp"
 #include "reliability/cases.hpp"
 #include "reliability/simulation_cases.hpp"
 #include "support/moments.hpp"
@@ -138,4 +138,23 @@ TEST_CASE("cautions of two tiers weigh each class of failure by its share") {
   CHECK(cautions(c).empty());
   c.memory->share = 0.1;
   CHECK_FALSE(cautions(c).empty());
+}
+
+TEST_CASE("where the closed form of two tiers is rough it says so, and it is too long there and not too short") {
+  simulation_cases::Case run = simulation_cases::named("G10b");
+  run.process.memory_share = 0.5;
+  const auto rough = [&run] {
+    const std::vector<Warning> all = cautions(conditions_of(run.process));
+    return std::any_of(all.begin(), all.end(), [](const Warning& w) { return w.code == "two_tiers_rough"; });
+  };
+  const auto over = [&run] {
+    const SimulationReport events = simulate(run.useful, run.process, {.runs = 1000, .seed = 4});
+    return in_days(two_tiers(run.useful, run.process).wall_clock) / events.mean_days();
+  };
+  CHECK(rough());
+  CHECK(over() > 1.01);
+  CHECK(over() < 1.1);
+  run = simulation_cases::named("G10b");
+  CHECK_FALSE(rough());
+  CHECK(over() == near(1, 0.004));
 }

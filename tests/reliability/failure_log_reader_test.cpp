@@ -272,3 +272,19 @@ TEST_CASE("rows that cannot be believed are refused at their line and column") {
   refused("JobID|State|Start|End|NNodes\n1|FAILED|2024-05-03T00:00:00Z|2024-05-02T00:00:00Z|1\n", "end_before_start",
           "log:2:4");
 }
+
+TEST_CASE(
+    "events that their category's name alone makes no failures are said, and a column planned has the last word") {
+  LogOptions options;
+  options.accelerators = Count(16384);
+  options.window = days(54);
+  const auto read = [&](const std::string& text) { return read_failure_log(text, "log.csv", options); };
+  const FailureLog by_word = read("component,count\nFaulty GPU,148\nHost Maintenance,32\n");
+  CHECK(warned(by_word, "excluded_by_word"));
+  CHECK(by_word.events[1].ending == Ending::maintenance);
+  const FailureLog said = read("component,count,planned\nFaulty GPU,148,no\nHost Maintenance,32,no\n");
+  CHECK_FALSE(warned(said, "excluded_by_word"));
+  CHECK(said.events[1].ending == Ending::failure);
+  CHECK_FALSE(warned(read("component,count\nFaulty GPU,148\nUnplanned Maintenance,32\n"), "excluded_by_word"));
+  CHECK_FALSE(warned(read("component,count\nFaulty GPU,148\nHost Maintenance,0\n"), "excluded_by_word"));
+}

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "floplan/reliability/completion.hpp"
+#include "floplan/reliability/one_tier.hpp"
 #include "reliability/cases.hpp"
 #include "reliability/event_simulation.hpp"
 #include "reliability/simulation_cases.hpp"
@@ -207,4 +208,20 @@ TEST_CASE("impossible processes and senseless ones are refused by name") {
   refused("repair time must be positive", [](RunProcess& p) { p.spares = SparePool{}; });
   const Error none = thrown::by([&] { (void)simulate(c.useful, c.process, {.runs = 0}); });
   CHECK(thrown::says(none, "runs must be from 1"));
+}
+
+TEST_CASE("54 days of running at Table 5's rate have its interruptions, as a Poisson count scatters") {
+  const reference::Row window = reference::row("table5_window.csv", "Llama 3 405B");
+  RunProcess p;
+  p.failures.mtbf = cases::table5().mtbf(Count(window.number("accelerators")));
+  p.checkpoints.interval = Seconds(465);
+  p.checkpoints.storage_stall = Seconds(10);  // and no time lost to restarts: what runs is what is counted
+  const Seconds useful = days(window.number("days")) * one_tier(days(1), p).ettr;
+  const SimulationReport r = simulate(useful, p, {.runs = 4000, .seed = 54});
+  const double events = window.number("events");
+  const double running = r.wall_clock_days.mean() / window.number("days");
+  CHECK(running == near(1, 0.001));
+  CHECK(std::abs(r.failures.mean() / running - events) < 4 * std::sqrt(events / 4000));
+  // The end of the work and not of a calendar ends a run: 2% more scatter than Poisson's, by the work lost.
+  CHECK(r.failures.standard_deviation() == near(std::sqrt(events), 0.06));
 }

@@ -191,6 +191,17 @@ struct TruncatedTime {
                    "restart plus half an interval is " + print_number(load, 3) +
                        " of the MTBF: the first-order ETTR is several percent off above 0.25, read the exact one"});
   }
+  if (c.memory) {
+    // Against simulations the mean is within 0.4% up to there, and 2% to 6% too long beyond.
+    const double stored = 1 - (1 - c.manual_share) * c.memory->share;
+    const Seconds cycle = (c.interval / c.memory->interval) * (c.memory->interval + c.memory->stall) + c.stall;
+    if (c.memory->interval + c.memory->stall > 0.3 * c.mtbf || stored * cycle > 0.15 * c.mtbf) {
+      out.push_back({"two_tiers_rough", "checkpoints " + print(c.memory->interval + c.memory->stall, 3) + " and " +
+                                            print(cycle, 3) + " apart are long for an MTBF of " + print(c.mtbf, 3) +
+                                            ": the closed form of two tiers is up to 6% too long there, and floplan "
+                                            "reliability simulate is exact"});
+    }
+  }
   if (c.stall.value >= c.mtbf.value) {
     out.push_back({"checkpoint_exceeds_mtbf", "a checkpoint stalls the job for " + print(c.stall, 3) +
                                                   ", as long as the mean time between failures, " + print(c.mtbf, 3) +

@@ -43,6 +43,12 @@ struct LogBuilder {
   std::optional<double> accelerators;  // that the log itself names
   double down_seconds = 0;             // of nodes in a trace
   std::vector<double> still_down;      // since when, of faults that have no end
+  // Events of a log without a column planned that their category's name alone makes no failures, and the first such name.
+  double excluded_by_word = 0;
+  std::string excluded_word;
+
+  [[nodiscard]] Ending ending(std::string_view category, const LogCells& cells, const LogColumns& columns,
+                              double count);
 
   // The column is that of the time, whose title may name a unit.
   [[nodiscard]] double take(const Timestamp& t, const std::optional<double>& unit, const LogCells& cells,
@@ -79,6 +85,20 @@ struct LogBuilder {
   if (has("planned") || has("scheduled")) return Ending::planned;
   if (text == "completed" || text == "finished") return Ending::completed;
   return Ending::failure;
+}
+
+// A column planned, where the log has it, is the last word on failures.
+inline Ending LogBuilder::ending(std::string_view category, const LogCells& cells, const LogColumns& columns,
+                                 double count) {
+  const auto planned = cells.yes(LogColumn::planned);
+  const Ending by_word = ending_of_category(category);
+  if (planned && !*planned) return Ending::failure;
+  if (planned) return by_word == Ending::failure ? Ending::planned : by_word;
+  if (by_word != Ending::failure && count > 0 && !columns.has(LogColumn::planned)) {
+    excluded_by_word += count;
+    if (excluded_word.empty()) excluded_word = category;
+  }
+  return by_word;
 }
 
 namespace detail {
@@ -133,11 +153,8 @@ inline void add_list(LogBuilder& builder, const runs::Sheet& sheet, const LogCol
       event.node = builder.nodes.index(node);
     const std::string_view category = detail::category_text(cells, columns);
     event.category = builder.categories.index(category.empty() ? "unknown" : category);
-    const auto planned = cells.yes(LogColumn::planned);
-    event.ending = ending_of_category(category);
-    if (planned && !*planned) event.ending = Ending::failure;
-    if (planned && *planned && event.ending == Ending::failure) event.ending = Ending::planned;
     event.count = detail::count_of(cells).value_or(1);
+    event.ending = builder.ending(category, cells, columns, event.count);
     event.automatic = cells.yes(LogColumn::automatic);
     if (const auto manual = cells.yes(LogColumn::manual)) event.automatic = !*manual;
     log.events.push_back(event);
@@ -157,8 +174,7 @@ inline void add_counts(LogBuilder& builder, const runs::Sheet& sheet, const LogC
     event.line = cells.line();
     event.count = *count;
     event.category = builder.categories.index(category);
-    event.ending = ending_of_category(category);
-    if (const auto planned = cells.yes(LogColumn::planned)) event.ending = *planned ? Ending::planned : Ending::failure;
+    event.ending = builder.ending(category, cells, columns, event.count);
     builder.log.events.push_back(event);
   }
 }

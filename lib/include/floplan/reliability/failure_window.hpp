@@ -223,6 +223,12 @@ struct WatchedSize {
                                    (exposure.begin_derived ? "first event, which is not counted," : "log's beginning") +
                                    " to the last: give --start and --end, the time that was watched"});
   }
+  if (builder.excluded_by_word > 0) {
+    log.warnings.push_back({"excluded_by_word",
+                            print_number(builder.excluded_by_word, 9) +
+                                " events are not counted as failures by the name of their category alone, such as \"" +
+                                shown(builder.excluded_word) + "\": a column planned (yes or no) says which they are"});
+  }
   return std::move(log);
 }
 
