@@ -102,8 +102,12 @@ TEST_CASE("every command answers in text, in one JSON object and in valid CSV, a
     CHECK(table.size() > 0);
     const std::set<std::string> titles(table.header().begin(), table.header().end());
     CHECK(titles.size() == table.header().size());
-    for (const floplan::CsvRow row : table.rows()) CHECK(row.size() == table.header().size());
-    for (const std::string word : {"nan", "inf,", ",-inf"}) CHECK(csv.out.find(word) == std::string::npos);
+    for (const floplan::CsvRow row : table.rows()) {
+      CHECK(row.size() == table.header().size());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        for (const std::string word : {"nan", "-nan", "inf", "-inf"}) CHECK(row[i] != word);
+      }
+    }
   }
 }
 
