@@ -137,13 +137,13 @@ TEST_CASE("a model of the catalog is found by its letters and digits") {
 }
 
 TEST_CASE("times that cannot be are skipped with what is wrong of them") {
-  const std::string header =
+  const std::string titles =
       "layers,d_model,ffn,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,dp,sharding,micro_batch_size,"
       "global_batch_size,precision,recompute,step_s,tokens_per_s_per_accel,arch,experts,active_experts,expert_width,"
       "ep\n";
   const std::string shape = "32,4096,14336,32,8,128256,8192,h100-sxm,64,1,1,64,zero3,1,512,bf16,none,";
   const MeasuredSteps rows =
-      read(header + shape + "8,8192,,,,,\n" + shape + "0.1,,,,,,\n" + shape + "8,800,,,,,\n" + shape + "8,,moe,,,,\n" +
+      read(titles + shape + "8,8192,,,,,\n" + shape + "0.1,,,,,,\n" + shape + "8,800,,,,,\n" + shape + "8,,moe,,,,\n" +
            shape + "30,,moe,8,2,14336,8\n" + shape + "30,,moe,8,9,14336,8\n" + shape + "30,,moe,8,2,14336,\n");
   REQUIRE(rows.steps.size() == 2);
   CHECK_FALSE(rows.steps[0].guessed_layout);
@@ -160,11 +160,11 @@ TEST_CASE("times that cannot be are skipped with what is wrong of them") {
 }
 
 TEST_CASE("what moves a step and stands neither in the row nor in its publisher's record makes its layout a guess") {
-  const std::string header =
+  const std::string titles =
       "group,layers,d_model,ffn,heads,kv_heads,vocab,seq_len,accelerator,n_accel,tp,pp,vp,dp,sharding,mbs,gbs_seqs,"
       "precision,recompute,step_s\n";
   const auto guessed = [&](const std::string& cells) {
-    const MeasuredSteps rows = read(header + cells + "\n");
+    const MeasuredSteps rows = read(titles + cells + "\n");
     REQUIRE(rows.steps.size() == 1);
     return rows.steps[0].guessed_layout;
   };
