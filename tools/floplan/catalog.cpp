@@ -148,10 +148,7 @@ Answer list(const Session& session, const std::string& kind) {
          {"name", "attention", "elementwise", "host", "sequence parallel", "overlap", "scatter-gather",
           "gradient bytes", "engine", "interleaving", "sharding", "recomputation", "assumed", "verified"},
          [&](const catalog::Stack& s) -> std::vector<report::Cell> {
-           const auto fact = [&s](const char* name) {
-             const auto found = s.facts.find(name);
-             return report::Cell(found == s.facts.end() ? "" : found->second);
-           };
+           const auto fact = [&s](const char* name) { return report::Cell(s.fact(name)); };
            std::string assumed;
            for (const std::string& name : s.assumed) assumed += (assumed.empty() ? "" : ", ") + name;
            return {s.name,

@@ -102,7 +102,7 @@ bool take_cluster(const Session& session, const ClusterOptions& o, const catalog
   if (o.stack) {
     const catalog::Stack record = catalog::stack_named(session.catalog, *o.stack, "--stack");
     r.stack = cluster::known_stack(record);
-    publishers = cluster::is_publishers(record);
+    publishers = record.is_publishers();
   }
   const auto give = [&r](const Text& word, const char* fact, const char* option) {
     if (word) cluster::give(r.stack, fact, *word, option);

@@ -40,9 +40,16 @@ struct Stack {
   std::vector<std::string> assumed;          // of the facts, those that are a judgement
   Provenance provenance;
 
+  // Its word, or nothing where it is not known.
+  [[nodiscard]] std::string fact(const std::string& of) const {
+    const auto found = facts.find(of);
+    return found == facts.end() ? std::string() : found->second;
+  }
   [[nodiscard]] bool assumes(std::string_view fact) const {
     return std::find(assumed.begin(), assumed.end(), fact) != assumed.end();
   }
+  // Whether it is a publisher's own, and not what was usual in a year.
+  [[nodiscard]] bool is_publishers() const { return !year_from && !year_to; }
 };
 
 [[nodiscard]] inline const std::vector<std::string>& stack_facts() {

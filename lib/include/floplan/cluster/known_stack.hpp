@@ -29,10 +29,10 @@ namespace floplan::cluster {
   SoftwareStack s;
   for (const StackWord& fact : words_of(s)) {
     const std::string name(fact.name);
-    const auto found = record.facts.find(name);
-    if (found == record.facts.end()) continue;
+    const std::string word = record.fact(name);
+    if (word.empty()) continue;
     try {
-      give(s, name, found->second, name);
+      give(s, name, word, name);
     } catch (const Error& error) {
       throw Error(Failure::data, "bad_stack", "stack " + record.name, error.what());
     }
@@ -40,9 +40,6 @@ namespace floplan::cluster {
   }
   return s;
 }
-
-// Whether it is a publisher's own, and not what was usual in a year.
-[[nodiscard]] inline bool is_publishers(const catalog::Stack& record) { return !record.year_from && !record.year_to; }
 
 // How the publisher laid out its models, as far as its record says.
 struct StackLayout {
@@ -55,12 +52,8 @@ struct StackLayout {
 [[nodiscard]] inline StackLayout stack_layout(const catalog::Stack& record, const architecture::Transformer& shape,
                                               std::int64_t pipeline) {
   StackLayout out;
-  const auto fact = [&record](const char* name) {
-    const auto found = record.facts.find(name);
-    return found == record.facts.end() ? std::string() : found->second;
-  };
   const auto choose = [&](const char* name, const auto& words, auto& target) {
-    const std::string word = fact(name);
+    const std::string word = record.fact(name);
     if (word.empty()) return;
     for (const auto& [text, value] : words) {
       if (word == text) target = value;
@@ -70,7 +63,7 @@ struct StackLayout {
   };
   choose("sharding", architecture::sharding_words, out.sharding);
   choose("recompute", architecture::recompute_words, out.recompute);
-  if (const std::string chunks = fact("interleave"); !chunks.empty() && pipeline > 1) {
+  if (const std::string chunks = record.fact("interleave"); !chunks.empty() && pipeline > 1) {
     const auto value = static_cast<std::int64_t>(parse_number(chunks, "stack " + record.name));
     const std::int64_t slots = shape.layers % pipeline == 0 ? shape.layers : shape.layers + 2;
     if (value >= 1 && slots % (pipeline * value) == 0) out.interleave = value;

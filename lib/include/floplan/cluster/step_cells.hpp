@@ -50,7 +50,7 @@ class StepCells {
   // Of the row's publisher or year, or nullptr.
   [[nodiscard]] const catalog::Stack* stack() const { return stack_; }
   // Whether the stack is the publisher's own.
-  [[nodiscard]] bool known_publisher() const { return stack_ != nullptr && !stack_->year_from && !stack_->year_to; }
+  [[nodiscard]] bool known_publisher() const { return stack_ != nullptr && stack_->is_publishers(); }
 
   [[nodiscard]] std::optional<std::size_t> column(Titles titles) const {
     for (const std::string_view title : titles) {
@@ -76,8 +76,7 @@ class StepCells {
   [[nodiscard]] std::string text(Titles titles) const {
     std::string out = cell(titles);
     if (!out.empty() || stack_ == nullptr) return out;
-    const auto fact = stack_->facts.find(std::string(*titles.begin()));
-    return fact == stack_->facts.end() ? std::string() : fact->second;
+    return stack_->fact(std::string(*titles.begin()));
   }
   // Whether text() is a judgement and not published.
   [[nodiscard]] bool assumed(Titles titles) const {
@@ -139,7 +138,7 @@ class StepCells {
     std::from_chars(cell_year.data(), cell_year.data() + std::min<std::size_t>(cell_year.size(), 4), year);
     if (!(year > 1990)) return nullptr;
     for (const catalog::Stack& s : stacks_) {
-      if ((s.year_from || s.year_to) && year >= s.year_from.value_or(0) && year <= s.year_to.value_or(1e4)) return &s;
+      if (!s.is_publishers() && year >= s.year_from.value_or(0) && year <= s.year_to.value_or(1e4)) return &s;
     }
     return nullptr;
   }

@@ -159,7 +159,7 @@ class RequestReader {
       const catalog::Stack record =
           named(*name, [this](auto text, auto where) { return catalog::stack_named(catalog_, text, where); });
       r_.stack = cluster::known_stack(record);
-      r_.known_stack = cluster::is_publishers(record);
+      r_.known_stack = record.is_publishers();
       for (Stage& stage : r_.stages) lay_out_as(record, stage);
     }
     for (const cluster::StackWord& fact : cluster::words_of(r_.stack)) {

@@ -132,8 +132,8 @@ namespace detail {
               {"year_from", json(stack.year_from)},
               {"year_to", json(stack.year_to)}};
   for (const std::string& fact : catalog::stack_facts()) {
-    const auto word = stack.facts.find(fact);
-    out[fact] = word == stack.facts.end() ? Json(nullptr) : Json(word->second);
+    const std::string word = stack.fact(fact);
+    out[fact] = word.empty() ? Json(nullptr) : Json(word);
   }
   out["assumed"] = stack.assumed;
   return detail::with_provenance(std::move(out), stack.provenance);
