@@ -45,12 +45,18 @@ inline constexpr std::array<std::pair<const char*, Recompute>, 3> recompute_word
   return out;
 }
 
+// Layers of a pipeline stage, where embedding and head take a layer's place each if the layers alone do not divide; 0 where
+// neither does.
+[[nodiscard]] inline std::int64_t layers_a_stage(const Transformer& t, std::int64_t pipeline) {
+  const std::int64_t places = t.layers % pipeline == 0 ? t.layers : t.layers + 2;
+  return places % pipeline == 0 ? places / pipeline : 0;
+}
+
 [[nodiscard]] inline std::int64_t usual_interleave(const Transformer& t, std::int64_t pipeline) {
   if (pipeline <= 1) return 1;
-  const std::int64_t places = t.layers % pipeline == 0 ? t.layers : t.layers + 2;
-  if (places % pipeline != 0) return 1;
+  const std::int64_t layers = layers_a_stage(t, pipeline);
   for (std::int64_t chunks = 8; chunks > 1; --chunks) {
-    if (places / pipeline % chunks == 0) return chunks;
+    if (layers > 0 && layers % chunks == 0) return chunks;
   }
   return 1;
 }

@@ -65,8 +65,8 @@ struct StackLayout {
   choose("recompute", architecture::recompute_words, out.recompute);
   if (const std::string chunks = record.fact("interleave"); !chunks.empty() && pipeline > 1) {
     const auto value = static_cast<std::int64_t>(parse_number(chunks, "stack " + record.name));
-    const std::int64_t slots = shape.layers % pipeline == 0 ? shape.layers : shape.layers + 2;
-    if (value >= 1 && slots % (pipeline * value) == 0) out.interleave = value;
+    const std::int64_t layers = architecture::layers_a_stage(shape, pipeline);
+    if (value >= 1 && layers > 0 && layers % value == 0) out.interleave = value;
   }
   return out;
 }

@@ -136,8 +136,7 @@ template <class T>
 [[nodiscard]] inline bool can_be_split(const StepRequest& r, Count accelerators, const LayoutChoice& fixed) {
   const architecture::Transformer& t = r.shape;
   for (const AcceleratorSplit& s : accelerator_splits(r, accelerators, fixed)) {
-    if (r.global_batch % s.data == 0 && s.pipeline <= t.layers &&
-        (t.layers % s.pipeline == 0 || (t.layers + 2) % s.pipeline == 0) &&
+    if (r.global_batch % s.data == 0 && s.pipeline <= t.layers && architecture::layers_a_stage(t, s.pipeline) > 0 &&
         r.sequence_length % (s.context * s.tensor) == 0 && t.ffn_width % s.tensor == 0)
       return true;
   }
@@ -161,13 +160,11 @@ template <class T>
 }
 
 [[nodiscard]] inline std::vector<std::int64_t> interleavings(const StepRequest& r, const LayoutChoice& fixed) {
-  const std::int64_t layers = r.shape.layers;
   const std::int64_t stages = r.layout.pipeline;
   if (fixed.interleave) return {*fixed.interleave};
-  if (stages == 1 || stages > layers || !r.stack.interleaves()) return {1};
-  const std::int64_t slots = layers % stages == 0 ? layers : layers + 2;
-  if (slots % stages != 0) return {1};
-  return detail::divisors(slots / stages);
+  if (stages == 1 || stages > r.shape.layers || !r.stack.interleaves()) return {1};
+  const std::int64_t layers = architecture::layers_a_stage(r.shape, stages);
+  return layers > 0 ? detail::divisors(layers) : std::vector<std::int64_t>{1};
 }
 
 [[nodiscard]] inline std::vector<std::int64_t> expert_degrees(const StepRequest& r, const LayoutChoice& fixed) {

@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "floplan/architecture/layout.hpp"
+#include "floplan/architecture/layout_words.hpp"
 #include "floplan/architecture/transformer.hpp"
 #include "floplan/catalog/records.hpp"
 #include "floplan/cluster/efficiencies.hpp"
@@ -83,15 +84,14 @@ inline void check_stages(const StepRequest& r) {
   if (!r.stack.interleaves() && r.layout.interleave > 1) {
     infeasible("schedule", "a zero-bubble schedule must have VP of 1, got " + std::to_string(r.layout.interleave));
   }
-  const bool even = layers % stages == 0;
-  if (!even && (layers + 2) % stages != 0) {
+  const std::int64_t each = architecture::layers_a_stage(r.shape, stages);
+  if (each == 0) {
     if (r.uneven_stages) return;
     infeasible("does_not_divide", "PP must divide the layers, or layers + 2 with embedding and head as one each, got " +
                                       std::to_string(stages) + " and " + std::to_string(layers));
   }
-  const std::int64_t slots = (even ? layers : layers + 2) / stages;
-  if (slots % r.layout.interleave != 0 && !r.uneven_stages)
-    not_dividing("VP", r.layout.interleave, "the layers of a stage", slots);
+  if (each % r.layout.interleave != 0 && !r.uneven_stages)
+    not_dividing("VP", r.layout.interleave, "the layers of a stage", each);
 }
 
 inline void check_experts(const StepRequest& r) {
