@@ -29,30 +29,47 @@ cluster::MachineOptions machine_options(const ClusterOptions& o) {
   return out;
 }
 
+// A fact of the software stack (cluster/stack_words.hpp) as an option.
+struct StackOption {
+  const char* option;
+  const char* fact;
+  Text ClusterOptions::*text;
+  const char* help;
+};
+
+constexpr StackOption stack_options[] = {
+    {"--attention", "attention", &ClusterOptions::attention,
+     "Attention kernels: current, early (the first fused ones) or unfused"},
+    {"--elementwise", "elementwise", &ClusterOptions::elementwise, "Elementwise kernels: fused or eager"},
+    {"--host", "host", &ClusterOptions::host, "How long a layer keeps the host: graphs, fast or slow"},
+    {"--sequence-parallel", "sequence_parallel", &ClusterOptions::sequence_parallel, "yes or no"},
+    {"--overlap", "overlap", &ClusterOptions::overlap, "Whether communication overlaps with products: yes or no"},
+    {"--scatter-gather", "scatter_gather", &ClusterOptions::scatter_gather,
+     "Whether pipeline sends are cut over tensor ranks: yes or no"},
+    {"--gradient-bytes", "gradient_bytes", &ClusterOptions::gradient_bytes,
+     "Of a gradient value in the reduction: 2 or 4"},
+    {"--data-parallel", "data_parallel", &ClusterOptions::data_parallel,
+     "The engine of ZeRO and FSDP: current, or early (DeepSpeed of 2021)"},
+    {"--selective", "selective", &ClusterOptions::selective,
+     "What selective recomputation redoes: attention_core, or operators (every other product too)"},
+    {"--context-exchange", "context_exchange", &ClusterOptions::context_exchange,
+     "How context-parallel ranks share keys and values: all_gather or ring"},
+    {"--schedule", "schedule", &ClusterOptions::schedule,
+     "Of the pipeline: 1f1b (interleaved with VP above 1) or zero_bubble (ZB-H1)"},
+};
+
 }  // namespace
 
 std::optional<std::string> ClusterOptions::given() const {
-  for (const auto& [text, option] : {std::pair(&gemm_ceiling, "--gemm-ceiling"),
-                                     std::pair(&memory_bandwidth, "--memory-bandwidth"),
-                                     std::pair(&scale_up, "--scale-up"),
-                                     std::pair(&scale_up_domain, "--scale-up-domain"),
-                                     std::pair(&network, "--network"),
-                                     std::pair(&pod, "--pod"),
-                                     std::pair(&oversubscription, "--oversubscription"),
-                                     std::pair(&stack, "--stack"),
-                                     std::pair(&scaling, "--scaling"),
-                                     std::pair(&attention, "--attention"),
-                                     std::pair(&elementwise, "--elementwise"),
-                                     std::pair(&host, "--host"),
-                                     std::pair(&sequence_parallel, "--sequence-parallel"),
-                                     std::pair(&overlap, "--overlap"),
-                                     std::pair(&scatter_gather, "--scatter-gather"),
-                                     std::pair(&gradient_bytes, "--gradient-bytes"),
-                                     std::pair(&data_parallel, "--data-parallel"),
-                                     std::pair(&selective, "--selective"),
-                                     std::pair(&context_exchange, "--context-exchange"),
-                                     std::pair(&schedule, "--schedule")}) {
+  for (const auto& [text, option] :
+       {std::pair(&gemm_ceiling, "--gemm-ceiling"), std::pair(&memory_bandwidth, "--memory-bandwidth"),
+        std::pair(&scale_up, "--scale-up"), std::pair(&scale_up_domain, "--scale-up-domain"),
+        std::pair(&network, "--network"), std::pair(&pod, "--pod"), std::pair(&oversubscription, "--oversubscription"),
+        std::pair(&stack, "--stack"), std::pair(&scaling, "--scaling")}) {
     if (*text) return option;
+  }
+  for (const StackOption& o : stack_options) {
+    if (this->*o.text) return o.option;
   }
   return std::nullopt;
 }
@@ -70,19 +87,7 @@ void add_cluster(Subcommand& sub, ClusterOptions& o) {
   sub.option("--stack", o.stack,
              "A publisher's software as a whole, as nvidia-bridge or llama3-2024 (see: floplan catalog stacks)");
   sub.option("--scaling", o.scaling, "Of values in 8 and 4 bits: tensor, or block (MXFP8, NVFP4)");
-  sub.option("--attention", o.attention, "Attention kernels: current, early (the first fused ones) or unfused");
-  sub.option("--elementwise", o.elementwise, "Elementwise kernels: fused or eager");
-  sub.option("--host", o.host, "How long a layer keeps the host: graphs, fast or slow");
-  sub.option("--sequence-parallel", o.sequence_parallel, "yes or no");
-  sub.option("--overlap", o.overlap, "Whether communication overlaps with products: yes or no");
-  sub.option("--scatter-gather", o.scatter_gather, "Whether pipeline sends are cut over tensor ranks: yes or no");
-  sub.option("--gradient-bytes", o.gradient_bytes, "Of a gradient value in the reduction: 2 or 4");
-  sub.option("--data-parallel", o.data_parallel, "The engine of ZeRO and FSDP: current, or early (DeepSpeed of 2021)");
-  sub.option("--selective", o.selective,
-             "What selective recomputation redoes: attention_core, or operators (every other product too)");
-  sub.option("--context-exchange", o.context_exchange,
-             "How context-parallel ranks share keys and values: all_gather or ring");
-  sub.option("--schedule", o.schedule, "Of the pipeline: 1f1b (interleaved with VP above 1) or zero_bubble (ZB-H1)");
+  for (const StackOption& option : stack_options) sub.option(option.option, o.*option.text, option.help);
   sub.option("--efficiencies", o.efficiencies, "A TOML file of step calibrate; the published ones where none is given");
   sub.group("");
 }
@@ -104,20 +109,9 @@ bool take_cluster(const Session& session, const ClusterOptions& o, const catalog
     r.stack = cluster::known_stack(record);
     publishers = record.is_publishers();
   }
-  const auto give = [&r](const Text& word, const char* fact, const char* option) {
-    if (word) cluster::give(r.stack, fact, *word, option);
-  };
-  give(o.attention, "attention", "--attention");
-  give(o.elementwise, "elementwise", "--elementwise");
-  give(o.host, "host", "--host");
-  give(o.sequence_parallel, "sequence_parallel", "--sequence-parallel");
-  give(o.overlap, "overlap", "--overlap");
-  give(o.scatter_gather, "scatter_gather", "--scatter-gather");
-  give(o.gradient_bytes, "gradient_bytes", "--gradient-bytes");
-  give(o.data_parallel, "data_parallel", "--data-parallel");
-  give(o.selective, "selective", "--selective");
-  give(o.context_exchange, "context_exchange", "--context-exchange");
-  give(o.schedule, "schedule", "--schedule");
+  for (const StackOption& option : stack_options) {
+    if (const Text& word = o.*option.text) cluster::give(r.stack, option.fact, *word, option.option);
+  }
   r.efficiencies = efficiencies_of(o);
   return publishers;
 }

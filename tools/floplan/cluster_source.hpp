@@ -27,7 +27,7 @@ void add_cluster(Subcommand& sub, ClusterOptions& options);
 
 [[nodiscard]] cluster::Efficiencies efficiencies_of(const ClusterOptions& options);
 
-// Machine, software, schedule and efficiencies of the request, whose precision is set. True where the software is a publisher's.
+// Machine, software and efficiencies of the request, whose precision is set. True where the software is a publisher's.
 bool take_cluster(const Session& session, const ClusterOptions& options, const catalog::Accelerator& on,
                   cluster::StepRequest& r);
 
