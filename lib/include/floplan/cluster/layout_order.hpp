@@ -122,8 +122,7 @@ namespace detail {
 struct OrderError {
   std::string group;
   std::size_t sets = 0;
-  std::size_t ranked =
-      0;  // of them, those whose predictions and measurements are not all alike: the others have no rho
+  std::size_t ranked = 0;  // of them, those that have a rho: neither predictions nor measurements are all alike
   double spearman = 0;
   double loss = 0;
 };

@@ -68,10 +68,6 @@ namespace detail {
   return values.back().first;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 inline void require_same_rows(const MeasuredSteps& measured, const MeasuredSteps* errors_of) {
   if (errors_of == nullptr || errors_of->steps.size() == measured.steps.size()) return;
   throw Error(Failure::usage, "other_rows", "left_out",

@@ -77,19 +77,21 @@ inline void read_sharding(const StepCells& cells, MeasuredStep& out) {
   using architecture::Sharding;
   const std::string text = cells.text({"sharding"});
   StepRequest& r = out.request;
+  const auto zero = [&text](const std::string& stage) {
+    return has(text, "zero-" + stage) || has(text, "zero" + stage) || has(text, "zero " + stage) ||
+           has(text, "stage " + stage);
+  };
   if (text.empty()) {
     out.guess("sharding", "a distributed optimizer is assumed");
   } else if (text.starts_with("none") || text == "ddp" || text == "dp") {
     r.sharding = Sharding::none;
-  } else if (has(text, "zero-2") || has(text, "zero2") || has(text, "zero 2") || has(text, "stage 2")) {
+  } else if (zero("2")) {
     r.sharding = Sharding::zero2;
   } else if (has(text, "shard_grad_op") || has(text, "no_reshard")) {
     r.sharding = Sharding::zero3_no_reshard;
-  } else if (has(text, "zero-3") || has(text, "zero3") || has(text, "zero 3") || has(text, "stage 3") ||
-             has(text, "fsdp") || has(text, "full_shard")) {
+  } else if (zero("3") || has(text, "fsdp") || has(text, "full_shard")) {
     r.sharding = Sharding::zero3;
-  } else if (!has(text, "zero-1") && !has(text, "zero1") && !has(text, "zero 1") && !has(text, "stage 1") &&
-             !has(text, "dist-opt") && !has(text, "distributed")) {
+  } else if (!zero("1") && !has(text, "dist-opt") && !has(text, "distributed")) {
     throw cells.fail({"sharding"}, "must be none, zero1, zero2, zero3, FSDP, SHARD_GRAD_OP or a distributed optimizer");
   }
 }
@@ -150,6 +152,7 @@ inline void read_precision(const StepCells& cells, MeasuredStep& out) {
 inline const Titles accelerator_titles = {"accelerators", "n_accel", "n_gpus", "gpus", "count"};
 inline const Titles batch_titles = {"global_batch", "gbs_seqs", "gbs", "global_batch_size"};
 inline const Titles microbatch_titles = {"microbatch", "mbs", "micro_batch_size", "micro_batch"};
+inline const Titles second_titles = {"step_s", "iter_time_s"};
 
 // Of a mixture of experts whose shape stands in the row.
 inline void read_experts(const StepCells& cells, architecture::Transformer& t) {
@@ -202,33 +205,29 @@ inline void read_experts(const StepCells& cells, architecture::Transformer& t) {
 }
 
 [[nodiscard]] inline Seconds read_time(const StepCells& cells, const StepRequest& r) {
-  const Titles second_titles = {"step_s", "iter_time_s"};
-  if (const auto seconds = cells.number(second_titles); seconds && !has(cells.cell({"iter_time_kind"}), "tok/s")) {
-    const auto rate = cells.number({"tokens_per_s_per_accel"});
-    const double by_rate = rate ? static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length) /
-                                      (r.layout.accelerators().value * *rate)
-                                : *seconds;
-    if (std::abs(std::log(by_rate / *seconds)) > 0.1) {
-      throw cells.fail(second_titles,
-                       "must agree with tokens_per_s_per_accel, by which a step takes " + print(Seconds(by_rate), 4));
+  const double tokens = static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length);
+  const double share = tokens / r.layout.accelerators().value;
+  const auto seconds = cells.number(second_titles);
+  const auto rate = cells.number({"tokens_per_s_per_accel"});
+  if (seconds && !has(cells.cell({"iter_time_kind"}), "tok/s")) {
+    if (rate && std::abs(std::log(share / *rate / *seconds)) > 0.1) {
+      throw cells.fail(second_titles, "must agree with tokens_per_s_per_accel, by which a step takes " +
+                                          print(Seconds(share / *rate), 4));
     }
     return Seconds(*seconds);
   }
-  const double tokens = static_cast<double>(r.global_batch) * static_cast<double>(r.sequence_length);
-  const double share = tokens / r.layout.accelerators().value;
-  const auto rate = cells.number({"tokens_per_s_per_accel"});
   const auto tflops = cells.number({"tflops_per_accel"});
   const auto flop = tflops ? flop_per_token(r, cells.cell({"tflops_kind"})) : std::nullopt;
   // Rates that were rounded to whole blocks of 16 tokens are less precise than the TFLOP/s beside them.
   const bool rounded = rate && std::fmod(*rate, 16) == 0;
   if (flop && (!rate || rounded)) {
-    const double seconds = flop->value * share / (*tflops * 1e12);
-    if (!rate || std::abs(std::log(seconds * *rate / share)) < 0.03) return Seconds(seconds);
+    const double by_flop = flop->value * share / (*tflops * 1e12);
+    if (!rate || std::abs(std::log(by_flop * *rate / share)) < 0.03) return Seconds(by_flop);
   }
   if (rate) return Seconds(share / *rate);
-  if (const auto seconds = cells.number({"step_s", "iter_time_s"})) return Seconds(*seconds);
+  if (seconds) return Seconds(*seconds);
   if (tflops) throw cells.fail({"tflops_kind"}, "must be a known convention where TFLOP/s are all that was measured");
-  throw cells.fail({"step_s", "iter_time_s"}, "or tokens_per_s_per_accel, or tflops_per_accel must be given");
+  throw cells.fail(second_titles, "or tokens_per_s_per_accel, or tflops_per_accel must be given");
 }
 
 // DP, or what the other degrees leave of the accelerators where they are given.
@@ -315,8 +314,8 @@ inline void assume_microbatch(MeasuredStep& out) {
   out.measured = read_time(cells, r);
   const double mfu = measured_mfu(out);
   if (mfu > 1) {
-    throw cells.fail({"step_s", "iter_time_s"}, "is impossible: MFU would be " + print_number(mfu, 3) + " of " +
-                                                    print(r.machine.peak(r.precision), 4) + " (6 N FLOP a token)");
+    throw cells.fail(second_titles, "is impossible: MFU would be " + print_number(mfu, 3) + " of " +
+                                        print(r.machine.peak(r.precision), 4) + " (6 N FLOP a token)");
   }
   out.known_stack = cells.known_publisher();
   return out;
@@ -344,7 +343,7 @@ inline void assume_microbatch(MeasuredStep& out) {
       const std::string row_place = cells.place();
       const bool cell = error.where().starts_with(row_place.substr(0, row_place.rfind(':') + 1));
       out.skipped.push_back(cell ? SkippedStep{error.where(), text.substr(error.where().size() + 2)}
-                                 : SkippedStep{cells.place(), text});
+                                 : SkippedStep{row_place, text});
     }
   }
   return out;
