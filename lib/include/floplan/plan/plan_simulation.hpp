@@ -4,12 +4,13 @@
 //
 //   SimulationReport r = simulate_plan(plan, options);     wall-clock days, interruptions, ETTR, waste of the whole plan
 //
-// A run draws the plan's uncertain inputs as the planner does (plan_draw.hpp), keeps the planned checkpoint intervals, and goes through the stages one after the other; each is simulated by reliability/run_simulator.hpp.
+// A run draws the plan's uncertain inputs as the planner does (plan_draw.hpp), keeps the planned checkpoint intervals, and goes
+// through the stages one after the other; each is simulated by reliability/run_simulator.hpp.
 // `inputs` false: the medians, so that the scatter is that of the failures alone.
 //
 // Source: plan/planner.hpp, reliability/process.hpp. Cost: 20 to 40 ns an interruption.
-// Pitfall: the closed form lets no planned stop save work in the middle
-// of a segment; the simulation does, and is 0.01% shorter at one stop a day.
+// Pitfall: the closed form lets no planned stop save work in the middle of a segment; the simulation does, and is 0.01%
+// shorter at one stop a day.
 #pragma once
 
 #include <cmath>

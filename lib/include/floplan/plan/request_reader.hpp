@@ -5,8 +5,8 @@
 //   Request r = detail::RequestReader(document, catalog, folder).read();        (request_file.hpp's read_request does it)
 //
 // Every key of a plan file is asked for here, in request_stages.hpp, request_reliability.hpp or request_costs.hpp, and
-// described in data/plans/README.md, which a test holds against what is asked for. The order in which things are read is the order in
-// which mistakes are reported: the model, the accelerator, the stages, then what has a default.
+// described in data/plans/README.md, which a test holds against what is asked for. The order in which things are read is the
+// order in which mistakes are reported: the model, the accelerator, the stages, then what has a default.
 //
 // An option is the later word: it replaces what the file says, and where that leaves something of the file without meaning
 // (a title, a layout, a total) the request's assumptions say so. Two options that contradict each other are refused.
@@ -152,6 +152,11 @@ class RequestReader {
       r_.assumptions.push_back({"laid_out_as", "stage \"" + stage.name + "\": " + taken + " as in " + record.title});
   }
 
+  [[nodiscard]] bool any_stage(bool (*holds)(const Stage&)) const {
+    return std::any_of(r_.stages.begin(), r_.stages.end(), holds);
+  }
+  [[nodiscard]] static bool is_laid_out(const Stage& s) { return s.layout || s.search; }
+
   // What bears on given rates, and what on layouts; said where it bears on nothing.
   void read_software() {
     const Section stack = top_.section("stack");
@@ -170,8 +175,7 @@ class RequestReader {
         return true;
       });
     }
-    const auto any = [this](auto holds) { return std::any_of(r_.stages.begin(), r_.stages.end(), holds); };
-    const bool given = any([](const Stage& s) { return !s.predicted(); });
+    const bool given = any_stage([](const Stage& s) { return !s.predicted(); });
     if (given && !top_.value("achieved_spread"))
       assumed_.work.push_back("a spread of the achieved rate of " + print_number(100 * r_.achieved_spread.value, 3) +
                               "%");
@@ -180,7 +184,7 @@ class RequestReader {
                                 "achieved_spread is of rates that are given, and every stage's is predicted: its "
                                 "spread is the band of the step-time model"});
     }
-    if (stack.present() && !any([](const Stage& s) { return s.layout || s.search; })) {
+    if (stack.present() && !any_stage(is_laid_out)) {
       r_.assumptions.push_back(
           {"stack_unused",
            "the facts of the software bear on layouts, and no stage has one: the rate stands as given"});
@@ -211,14 +215,10 @@ class RequestReader {
         return cluster::read_efficiencies(read_text_file(path), path);
       });
     }
-    if (s.present() || file) {
-      const bool used =
-          std::any_of(r_.stages.begin(), r_.stages.end(), [](const Stage& t) { return t.layout || t.search; });
-      if (!used) {
-        r_.assumptions.push_back({"machine_unused",
-                                  "the machine's links and the efficiencies bear on layouts, and no stage has one: the "
-                                  "rate stands as given"});
-      }
+    if ((s.present() || file) && !any_stage(is_laid_out)) {
+      r_.assumptions.push_back({"machine_unused",
+                                "the machine's links and the efficiencies bear on layouts, and no stage has one: the "
+                                "rate stands as given"});
     }
   }
 

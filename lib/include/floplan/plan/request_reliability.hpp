@@ -108,7 +108,8 @@ inline void take_log(const Value& from, const std::filesystem::path& folder, con
   } catch (const Error& e) {
     if (e.failure() != Failure::usage) throw Error(e.failure(), e.code(), e.where(), words(rule_of(e)));
     // A fact that is missing, or that contradicts the log: at the fact where it was given.
-    const std::string fact = words(e.where()).substr(words(e.where()).rfind('.') + 1);
+    const std::string where = words(e.where());
+    const std::string fact = where.substr(where.rfind('.') + 1);
     const auto given = facts.place_of(fact);
     if (Error mistyped = facts.missing(fact, "this fact"); !given && mistyped.code() == "unknown_key") throw mistyped;
     throw Error(given ? given->failure : from.failure, e.code(), given ? given->where : from.where,

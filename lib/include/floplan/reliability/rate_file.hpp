@@ -10,7 +10,8 @@
 // Without by_category every cause is taken to scale with the size; with it the run's own are a rate an hour of job.
 //
 // Errors: data for a file that is none or holds an error; no_answer for a log without failures, which knows a bound only.
-// Source: rate_projection.hpp. Pitfall: the file knows the size that it was counted at: carry it far from there and scale_cautions() speaks.
+// Source: rate_projection.hpp. Pitfall: the file knows the size that it was counted at: carry it far from there and
+// scale_cautions() speaks.
 #pragma once
 
 #include <charconv>

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "floplan/core/distribution.hpp"
 #include "floplan/plan/planner.hpp"
 #include "floplan/reliability/cluster_size.hpp"
 #include "floplan/reliability/improvement.hpp"
@@ -70,63 +71,64 @@ struct PlannedProcess {
 
 [[nodiscard]] inline const char* tiers_text(bool memory) { return memory ? "memory and store" : "store alone"; }
 
-[[nodiscard]] inline Table waste_by_size_table(const Figure& figure, const FigureContext& context) {
-  Table out(figure.header());
+// Calls visit(size, memory, process) for each quoted size, with a store alone and with memory beside it.
+template <class Visit>
+void each_size_and_tiers(const FigureContext& context, Visit visit) {
   const PlannedProcess planned(context.request);
   for (const double size : quoted_sizes) {
-    for (const bool memory : {false, true}) {
-      const reliability::RunProcess p = planned.at(Count(size), memory);
-      const reliability::SizePoint s = reliability::goodput_at(p, Count(size), Count(size));
-      const auto longest = reliability::longest_restart(p, 0.9);
-      const auto known = [&s](double x) { return s.ends ? Cell(x, 5) : Cell(); };
-      out.add({{size, 7},
-               tiers_text(memory),
-               {in_hours(s.mtbf), 5},
-               s.ends ? "yes" : "no",
-               known(s.tiers.interval.value),
-               s.ends ? Cell(static_cast<double>(s.tiers.storage_every), 7) : Cell(),
-               known(s.ettr),
-               known(s.ettr_first_order),
-               known(s.waste.checkpoint),
-               known(s.waste.lost_work),
-               known(s.waste.restart),
-               known(s.waste.maintenance),
-               longest ? Cell(longest->value, 5) : Cell()});
-    }
+    for (const bool memory : {false, true}) visit(size, memory, planned.at(Count(size), memory));
   }
+}
+
+[[nodiscard]] inline Table waste_by_size_table(const Figure& figure, const FigureContext& context) {
+  Table out(figure.header());
+  each_size_and_tiers(context, [&](double size, bool memory, const reliability::RunProcess& p) {
+    const reliability::SizePoint s = reliability::goodput_at(p, Count(size), Count(size));
+    const auto longest = reliability::longest_restart(p, 0.9);
+    const auto known = [&s](double x) { return s.ends ? Cell(x, 5) : Cell(); };
+    out.add({{size, 7},
+             tiers_text(memory),
+             {in_hours(s.mtbf), 5},
+             s.ends ? "yes" : "no",
+             known(s.tiers.interval.value),
+             s.ends ? Cell(static_cast<double>(s.tiers.storage_every), 7) : Cell(),
+             known(s.ettr),
+             known(s.ettr_first_order),
+             known(s.waste.checkpoint),
+             known(s.waste.lost_work),
+             known(s.waste.restart),
+             known(s.waste.maintenance),
+             longest ? Cell(longest->value, 5) : Cell()});
+  });
   return out;
 }
 
 [[nodiscard]] inline Table interval_table(const Figure& figure, const FigureContext& context) {
   Table out(figure.header());
-  const PlannedProcess planned(context.request);
-  for (const double size : quoted_sizes) {
-    for (const bool memory : {false, true}) {
-      const reliability::RunProcess p = planned.at(Count(size), memory);
-      std::optional<reliability::BestCheckpoints> best;
-      try {
-        best = reliability::best_checkpoints(p);
-      } catch (const Error& error) {
-        if (error.failure() != Failure::infeasible) throw;
-        continue;
-      }
-      // Sixteenfold to either side, eight to a doubling.
-      for (int i = -32; i <= 32; ++i) {
-        const double interval = best->tiers.interval.value * std::exp2(i / 8.0);
-        const double stretch = reliability::detail::stretch_at(p, interval, best->tiers.storage_every);
-        if (!std::isfinite(stretch)) continue;
-        out.add({{size, 7},
-                 tiers_text(memory),
-                 {interval, 5},
-                 {1 / stretch, 5},
-                 {stretch * best->ettr, 6},
-                 {best->tiers.interval.value, 5},
-                 {best->flat_interval.low, 5},
-                 {best->flat_interval.high, 5},
-                 {static_cast<double>(best->tiers.storage_every), 7}});
-      }
+  each_size_and_tiers(context, [&](double size, bool memory, const reliability::RunProcess& p) {
+    std::optional<reliability::BestCheckpoints> best;
+    try {
+      best = reliability::best_checkpoints(p);
+    } catch (const Error& error) {
+      if (error.failure() != Failure::infeasible) throw;
+      return;
     }
-  }
+    // Sixteenfold to either side, eight to a doubling.
+    for (int i = -32; i <= 32; ++i) {
+      const double interval = best->tiers.interval.value * std::exp2(i / 8.0);
+      const double stretch = reliability::detail::stretch_at(p, interval, best->tiers.storage_every);
+      if (!std::isfinite(stretch)) continue;
+      out.add({{size, 7},
+               tiers_text(memory),
+               {interval, 5},
+               {1 / stretch, 5},
+               {stretch * best->ettr, 6},
+               {best->tiers.interval.value, 5},
+               {best->flat_interval.low, 5},
+               {best->flat_interval.high, 5},
+               {static_cast<double>(best->tiers.storage_every), 7}});
+    }
+  });
   return out;
 }
 
@@ -153,14 +155,8 @@ struct PlannedProcess {
   const auto add = [&](const char* what, const plan::Request& request, bool failures_alone) {
     const plan::Plan p = plan::make_plan(request);
     const std::vector<double> days = drawn_days(p, failures_alone);
-    for (int percent = 1; percent <= 99; ++percent) {
-      const double place = percent / 100.0 * static_cast<double>(days.size() - 1);
-      const auto below = static_cast<std::size_t>(place);
-      const double above = days[std::min(below + 1, days.size() - 1)];
-      out.add({what,
-               {percent / 100.0, 3},
-               {days[below] + (place - static_cast<double>(below)) * (above - days[below]), 5}});
-    }
+    for (int percent = 1; percent <= 99; ++percent)
+      out.add({what, {percent / 100.0, 3}, {quantile_of_sorted(days, percent / 100.0), 5}});
   };
   plan::Request r = context.request;
   r.deadline.reset();
