@@ -12,26 +12,16 @@
 #include "floplan/core/csv.hpp"
 #include "floplan/report/figures.hpp"
 #include "plan/requests.hpp"
+#include "report/figure_table.hpp"
 #include "support/thrown.hpp"
 
 using namespace floplan;
+using figure_table::at;
 
 namespace {
 
 CsvTable table_of(const std::string& name, const plan::Request& request) {
-  for (const report::Figure& figure : report::figures()) {
-    if (figure.name != name) continue;
-    const report::FigureContext context{catalog::Catalog(), request};
-    CsvTable out = parse_csv(figure.make(context).csv(), name + ".csv");
-    CHECK(out.header() == figure.header());
-    return out;
-  }
-  FAIL("no figure " << name);
-  return {};
-}
-
-double at(const CsvTable& t, std::size_t row, const std::string& column) {
-  return std::stod(std::string(t.row(row)[t.column(column)]));
+  return figure_table::of(name, {catalog::Catalog(), request});
 }
 
 plan::Request request() {

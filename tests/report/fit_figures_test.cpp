@@ -13,9 +13,11 @@
 #include "floplan/core/csv.hpp"
 #include "floplan/report/figures.hpp"
 #include "plan/requests.hpp"
+#include "report/figure_table.hpp"
 #include "support/reference.hpp"
 
 using namespace floplan;
+using figure_table::text;
 
 namespace {
 
@@ -26,20 +28,9 @@ report::FigureRuns quick() {
 }
 
 CsvTable table_of(const std::string& name, const report::FigureRuns& runs) {
-  for (const report::Figure& figure : report::figures()) {
-    if (figure.name != name) continue;
-    const report::FigureContext context{catalog::Catalog(), requests::llama3_405b(), runs};
-    CsvTable out = parse_csv(figure.make(context).csv(), name + ".csv");
-    CHECK(out.header() == figure.header());
-    return out;
-  }
-  FAIL("no figure " << name);
-  return {};
+  return figure_table::of(name, {catalog::Catalog(), requests::llama3_405b(), runs});
 }
 
-std::string text(const CsvTable& t, std::size_t row, const std::string& column) {
-  return std::string(t.row(row)[t.column(column)]);
-}
 double at(const CsvTable& t, std::size_t row, const std::string& column) {
   return fit_data::number(text(t, row, column));
 }

@@ -12,27 +12,18 @@
 #include "floplan/core/csv.hpp"
 #include "floplan/report/reliability_figures.hpp"
 #include "plan/requests.hpp"
+#include "report/figure_table.hpp"
 #include "support/near.hpp"
 
 using namespace floplan;
+using figure_table::at;
+using figure_table::text;
 
 namespace {
 
 CsvTable table_of(const std::string& name, const plan::Request& request) {
-  for (const report::Figure& figure : report::reliability_figures()) {
-    if (figure.name != name) continue;
-    CsvTable out = parse_csv(figure.make({catalog::Catalog(), request}).csv(), name + ".csv");
-    CHECK(out.header() == figure.header());
-    return out;
-  }
-  FAIL("no figure " << name);
-  return {};
+  return figure_table::of(name, {catalog::Catalog(), request});
 }
-
-std::string text(const CsvTable& t, std::size_t row, const std::string& column) {
-  return std::string(t.row(row)[t.column(column)]);
-}
-double at(const CsvTable& t, std::size_t row, const std::string& column) { return std::stod(text(t, row, column)); }
 
 plan::Request request(const std::vector<std::pair<std::string, std::string>>& overrides = {}) {
   plan::Request r = requests::llama3_405b(overrides);
